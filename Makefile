@@ -4,12 +4,12 @@ SWIFT ?= swift
 SOURCES = Package.swift AppleChecks Sources Adapters Conformance Tests Benchmarks/Package.swift Benchmarks/Sources \
   Fuzz/Package.swift Fuzz/Sources Gateway/Package.swift Gateway/Sources Gateway/Tests Gateway/Benchmarks/Package.swift \
   Gateway/Benchmarks/Sources Gateway/Fuzz/Package.swift Gateway/Fuzz/Sources
-# Tests that hold a deadline need the processor now and then: more at once than this starve one another on two cores.
+# Tests with a deadline need the processor now and then: more than this at once starve one another on two cores.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 6
 # Otherwise every error that code under test throws costs a backtrace: a third of the processor time of all tests.
 export SWT_SWIFT_ERROR_BACKTRACING_ENABLED ?= 0
 
-# Tests of conformance cases that `xp conform`, which `make test` runs, plays for the same subjects.
+# Tests of the conformance cases that `xp conform`, as part of `make test`, plays for the same subjects.
 export PLAYED_BY_XP = AdapterTests\..*ConformanceTests/(conforms|decisionAPI|bucketing)|InMemoryConformanceTests/conforms|ConformanceTests/usual
 
 help:            ## Lists what can be made

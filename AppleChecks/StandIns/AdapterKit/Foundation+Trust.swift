@@ -1,2 +1,2 @@
-/// A constant that Foundation has on Apple platforms alone.
+/// A constant that Foundation has only on Apple platforms.
 let NSURLAuthenticationMethodServerTrust = "NSURLAuthenticationMethodServerTrust"

@@ -1,2 +1,2 @@
-// The C library under the name that it has on Apple platforms; what only theirs has is declared where it is used.
+// The C library under its name on Apple platforms; declarations that only Apple's has are made where they are used.
 @_exported import Glibc

@@ -5,14 +5,14 @@ public final class NWPathMonitor: Sendable {
     /// Creates a monitor of all interfaces.
     public init() {}
 
-    /// Told of the path now, and with each change.
+    /// Called with the current path, and with each change.
     public var pathUpdateHandler: (@Sendable (_ newPath: NWPath) -> Void)? {
         get { nil }
         set {}
     }
-    /// Begins to tell.
+    /// Begins calling the handler.
     public func start(queue: DispatchQueue) {}
-    /// Ends.
+    /// Ends the monitoring.
     public func cancel() {}
 }
 

@@ -27,7 +27,7 @@ open class UIViewController: UIResponder {
     public required init?(coder: NSCoder) { nil }
 
     open var title: String?
-    // As UIKit has it.
+    // As UIKit declares it.
     // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
     open var view: UIView! {
         get { nil }
@@ -40,19 +40,19 @@ open class UIViewController: UIResponder {
     open func viewWillDisappear(_ animated: Bool) {}
 }
 
-/// Named by the sources alone, as UIKit declares it.
+/// A class that the sources only name, as UIKit declares it.
 @MainActor
 open class UITabBarController: UIViewController {}
 
-/// Named by the sources alone, as UIKit declares it.
+/// A class that the sources only name, as UIKit declares it.
 @MainActor
 open class UINavigationController: UIViewController {}
 
-/// Named by the sources alone, as UIKit declares it.
+/// A class that the sources only name, as UIKit declares it.
 @MainActor
 open class UISplitViewController: UIViewController {}
 
-/// Named by the sources alone, as UIKit declares it.
+/// A class that the sources only name, as UIKit declares it.
 @MainActor
 open class UIPageViewController: UIViewController {}
 

@@ -46,7 +46,7 @@ public func childrenSeconds() -> Double { benchmark_children_seconds() }
 /// Returns the processor time of this process, in seconds.
 public func ownSeconds() -> Double { benchmark_own_seconds() }
 
-/// Returns the nearest rank: the least figure that at least so many percent of the figures don't exceed.
+/// Returns the nearest-rank percentile: the least figure that at least so many percent of the figures don't exceed.
 public func percentile(_ percent: Int, of figures: [Double]) -> Double {
     figures.sorted()[(figures.count * percent + 99) / 100 - 1]
 }

@@ -7,7 +7,7 @@ import Foundation
 import HTTPTypes
 import SigmaAdapter
 
-/// Measures for how many users per second two vendors that compute can be compared, on one core.
+/// Measures for how many users per second, on one core, two vendors that compute decisions can be compared.
 @main
 enum Agreeing {
     static let experiments = 5

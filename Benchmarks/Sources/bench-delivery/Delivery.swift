@@ -50,7 +50,7 @@ struct Delivery {
         let parts = Set(CommandLine.arguments.dropFirst())
         func isWanted(_ part: String) -> Bool { parts.isEmpty || parts.contains(part) }
         if isWanted("accepting") { try await accepting(&table) }
-        // Part of accepting; by itself on request alone.
+        // Part of accepting; runs separately only on request.
         if parts.contains("together") { try await together(&table, .powerLoss, named: parts.compactMap { Int($0) }) }
         if isWanted("beside") { try await besideDelivery(&table) }
         if isWanted("draining") { try await draining(&table) }
@@ -85,7 +85,7 @@ struct Delivery {
                 both = max(both, rate(count) { for _ in 0..<count { pair.addBoth(body) } })
                 let limits = StoreLimits(maximumCount: 1_000_000)
                 let store = try SQLiteStore(at: file(), options: .init(durability: durability, limits: limits))
-                // Created in advance, as the bare insert's body is; `tracking` includes the creation.
+                // Created in advance, like the bare insert's body; `tracking` includes the creation.
                 let events = (0..<count).map { NewEvent(envelope($0), to: there) }
                 stored = max(
                     stored,
@@ -109,7 +109,7 @@ struct Delivery {
 
     /// Several callers against one, interleaved, with a ratio per round, because the disk's speed varies over time.
     ///
-    /// If numbers of callers are named, only those are measured.
+    /// If numbers of callers are given, measures only those.
     static func together(_ table: inout Table, _ durability: Durability, named: [Int] = []) async throws {
         var rounds: [Int: [(rate: Double, ratio: Double)]] = [:]
         let bars = [(8, 4.0), (64, 15.0)].filter { named.isEmpty || named.contains($0.0) }
@@ -256,7 +256,7 @@ struct Delivery {
         table.add("processor's time, posting / draining", ratios[4], unit: "×")
     }
 
-    /// Drains to a vendor that answers at once: the cost of the store and the engine.
+    /// Delivers to a vendor that answers at once, which shows the cost of the store and the engine.
     static func settling(_ table: inout Table) async throws {
         let envelopes = (0..<100_000).map { envelope($0, user: "user-\($0 % 50)") }
         var rounds: [(rate: Double, seconds: Double)] = []
@@ -296,7 +296,7 @@ struct Delivery {
 
     // MARK: Denying consent
 
-    /// Users with ten waiting events each, who deny consent concurrently or one after another.
+    /// Measures users with ten waiting events each, who deny consent concurrently or one after another.
     static func denying(_ table: inout Table) async throws {
         var together = 0.0
         var alone = 0.0

@@ -4,15 +4,17 @@ import ExperimentationSQLite
 import Foundation
 import Synchronization
 
-/// How one destination's failure affects another (P76): the latency of events to a working destination, alone, next to
-/// one that hangs, next to one that refuses, and next to one for which so much waits that new events drop old ones: by their
-/// number, where each drops one, and by their size.
+/// How one destination's failure affects another (P76): the latency of events to a working destination alone, and next
+/// to one in trouble.
+///
+/// The other destination hangs, refuses, or has so many waiting events that new ones drop old ones: by their number,
+/// where each new event drops one, or by their size.
 enum Destinations {
     private enum Trouble: CaseIterable {
-        /// No trouble, in a large store and in a small one.
+        /// No trouble: in a large store, and in a small one.
         case none, small
         case hangs, refuses
-        /// More waits than the store takes, by number, and by size in a small store.
+        /// More events wait than the store takes: by number, and by size in a small store.
         case full, large
 
         var isNone: Bool { self == .none || self == .small }
@@ -90,7 +92,7 @@ enum Destinations {
     private static func p99(beside trouble: Trouble) async throws -> Double {
         let arrivals = Arrivals()
         var roles = ProviderRoles(events: arrivals)
-        // For equal writes, the baseline has a second destination, too, which accepts everything.
+        // For the same number of writes, the baseline also has a second destination, which accepts everything.
         let other = Destination(provider: "other", scope: "")
         roles.furtherRoutes = [
             EventRoute(

@@ -2,7 +2,8 @@ import BenchmarkHarness
 import Experimentation
 import Foundation
 
-/// The in-memory store with many waiting events: full beside one with room, and drained beside one that holds few.
+/// The in-memory store with many waiting events: a full store compared with one that has room, and draining many events
+/// compared with draining few.
 enum InMemory {
     private static let waiting = 100_000
 
@@ -31,7 +32,7 @@ enum InMemory {
         (0..<count).map { NewEvent(Delivery.envelope($0, user: "user-\($0 % 50)"), to: Delivery.there) }
     }
 
-    /// The rate of single events after the store has as many as one of the two takes.
+    /// The rate of single events once the store has as many as one of the two stores takes.
     private static func appending(to store: InMemoryOutboxStore) async throws -> Double {
         _ = try await store.append(events(waiting), now: Date())
         let more = events(20_000)

@@ -33,7 +33,7 @@ enum Remains {
                 screen.setCampaignHandler(forTarget: target) { campaign in consume((number, campaign)) }
             }
             screen.didAppear()
-            // Half of them disappear without a call.
+            // Half of the screens disappear without a call.
             if number.isMultiple(of: 2) { screen.willDisappear() }
             // One screen at a time, yielding the main actor in between.
             await Task.yield()

@@ -2,7 +2,7 @@ import BenchmarkHarness
 @_spi(StoredForm) import Experimentation
 import Foundation
 
-/// Encoding and decoding an event for the store, which happens to each tracked event.
+/// Encoding and decoding an event for the store, as for each tracked event.
 enum Envelopes {
     /// A typical event: a name, a value, a few attributes.
     private static let common = Envelope(

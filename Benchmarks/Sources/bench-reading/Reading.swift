@@ -179,7 +179,7 @@ enum Reading {
         let count = 200
         let gate = DispatchSemaphore(value: 0)
         Task {
-            // Creates what is created only once.
+            // A first pass, for what is created only once.
             let session = client.session(for: user)
             try? await session.refresh()
             gate.signal()

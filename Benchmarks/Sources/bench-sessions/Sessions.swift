@@ -112,7 +112,7 @@ struct Sessions {
     }
 }
 
-/// A vendor that computes or is asked, and whose events wait.
+/// A vendor that computes decisions or is asked for them, and whose events wait.
 struct Fleet: ExperimentationProvider, EventSink, DecisionSource, RulesetSource, Ruleset {
     let name = "bench"
     let scope = ""

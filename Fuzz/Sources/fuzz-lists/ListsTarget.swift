@@ -1,7 +1,7 @@
 import EngageAdapter
 import Experimentation
 
-/// Applies a property list to a configuration, which is then valid or unchanged.
+/// Applies a property list to a configuration, which must then be valid or unchanged.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))

@@ -1,6 +1,6 @@
 import AdapterKit
 
-/// Reading never traps, and reads the same document in the same way.
+/// Reading never traps, and reading a document twice has the same result.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))

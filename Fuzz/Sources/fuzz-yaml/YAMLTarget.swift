@@ -2,7 +2,8 @@ import ComparisonKit
 import ConformanceKit
 import Experimentation
 
-/// Parses YAML with the command line's own reader, to which this folder links, and a scenario from the result.
+/// Parses YAML with the command line's own reader, to which this folder has a link, and then a scenario from the
+/// result.
 ///
 /// Whatever is accepted could also be written as JSON.
 @_cdecl("LLVMFuzzerTestOneInput")

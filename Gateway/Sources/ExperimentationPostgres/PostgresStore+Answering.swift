@@ -2,18 +2,19 @@ import Experimentation
 import Foundation
 
 extension PostgresStore {
-    /// Whether a database can be connected to, whatever is in it.
+    /// Whether a database accepts connections, whatever it contains.
     ///
-    /// Tells a database that is away, after ``open(_:options:)`` has failed, from one that was read and refused.
+    /// After ``open(_:options:)`` has failed, this distinguishes a database that is away from one that was read and
+    /// refused.
     ///
     /// - Parameters:
     ///   - url: The database, in libpq's format.
     ///   - patience: How long to wait for it.
-    /// - Returns: Whether it answers a statement; `false` for an invalid URL as well.
+    /// - Returns: Whether it answers a statement; `false` also for an invalid URL.
     public static func answers(_ url: String, within patience: Duration = .seconds(2)) async -> Bool {
         guard let address = try? PostgresAddress(url) else { return false }
         return await withCheckedContinuation { continuation in
-            // On a thread of its own: the wait is one for a socket.
+            // On a thread of its own, because waiting for a socket blocks it.
             Thread.detachNewThread {
                 let deadline = Deadline(patience)
                 do throws(ConnectionFailure) {

@@ -1,10 +1,10 @@
 import Experimentation
 
 extension PostgresStore {
-    /// Has the machines that share this store share a vendor's account as well.
+    /// Makes the machines that share this store also share a vendor's account.
     ///
-    /// Rules are fetched by one machine, once per interval, and a change reaches all within a second, as does the vendor's
-    /// kill switch. While the database is away, every machine goes on with the rules it has, as stale.
+    /// Rules are fetched by one machine, once per interval, and a change reaches all within a second, as does the
+    /// vendor's kill switch. While the database is away, every machine continues with the rules it has, as stale.
     ///
     /// - Parameters:
     ///   - provider: The vendor.

@@ -13,7 +13,7 @@ import Synchronization
 /// on another machine must be accessed with encryption (`sslmode=require` or stricter). The store uses no session
 /// state, so transaction-level connection poolers work.
 ///
-/// The machines' clocks must agree within a minute, because each compares leases with its own.
+/// The machines' clocks must agree within a minute, because each machine compares leases with its own clock.
 public final class PostgresStore: Sendable {
     let pool: ConnectionPool
     private let events: PostgresOutboxStore
@@ -35,8 +35,8 @@ public final class PostgresStore: Sendable {
 
     /// Opens a store, creating or migrating its tables.
     ///
-    /// Tables may take a minute, or ``PostgresStoreOptions/patience`` if that is longer: another machine may be upgrading
-    /// them. A database that can't be reached is given up as soon as in any other operation.
+    /// Opening the tables may take a minute, or ``PostgresStoreOptions/patience`` if that is longer: another machine
+    /// may be upgrading them. If the database can't be reached, this fails as soon as any other operation would.
     ///
     /// - Parameters:
     ///   - url: The database, in libpq's format.
@@ -79,44 +79,45 @@ public final class PostgresStore: Sendable {
         try await events.hasUnclaimedEvents(before: date, now: now)
     }
 
-    /// Whether an event whose acceptance failed was accepted all the same.
+    /// Whether an event was accepted although its acceptance failed.
     ///
-    /// For a caller that never heard the outcome. Waits, within the store's patience, for acceptances that the server is
-    /// still carrying out, and looks at the user's events alone.
+    /// For a caller that never learned the outcome. Waits, within the store's patience, for acceptances that the server
+    /// is still carrying out, and looks only at the user's events.
     ///
     /// - Parameters:
     ///   - id: The event's id.
-    ///   - userID: Whose event it is.
-    /// - Returns: Whether it was. An event that was accepted through another instance of this type, and has been
-    ///   delivered since, can't be found any more.
+    ///   - userID: The id of the event's user.
+    /// - Returns: Whether it was accepted. An event that was accepted through another instance of this type and has
+    ///   since been delivered can't be found any more.
     /// - Throws: `ErrorCode.store`, also if the server is still carrying it out.
     public func wasAccepted(_ id: String, of userID: String) async throws(ExperimentationError) -> Bool {
         try await events.wasAccepted(id, of: userID)
     }
 
-    /// Whether the database didn't answer when it was last looked at; known once ``sharing(_:lease:)`` has been called and a
-    /// client was created with it.
+    /// Whether the database didn't answer the last check; known once a client was created with the result of
+    /// ``sharing(_:lease:)``.
     ///
-    /// It is looked at each second, and waited for at most two seconds.
+    /// The store checks the database each second, and waits for at most two seconds.
     public var isAway: Bool { watches.withLock { $0.contains { $0.isAway } } }
 
-    /// The revision of the shared rules that this machine last heard of; 0 before.
+    /// The latest revision of the shared rules that this machine knows of; 0 before the first.
     public var rulesRevision: Int64 { rules.withLock { $0?.revision ?? 0 } }
 
-    /// The revision of the shared rules with which this machine last heard that the vendor's kill switch is on; 0 before.
+    /// The revision of the shared rules with which this machine last learned that the vendor's kill switch is on; 0
+    /// before.
     ///
-    /// Rules that are fetched once for all machines have their revision as ``UserDecisions/rulesValidator``. It only
+    /// If rules are fetched once for all machines, their revision is the ``UserDecisions/rulesValidator``. It only
     /// grows, with each change of the rules or of the switch.
     public var disabledRevision: Int64 { rules.withLock { $0?.disabledRevision ?? 0 } }
 
-    /// Begins to watch the database, for as long as the store is open.
+    /// Watches the database until the store is closed.
     func watch(by watch: DatabaseWatch, over shared: SharedRules?) {
         watches.withLock { $0.append(watch) }
         if let shared { rules.withLock { $0 = shared } }
         watch.start()
     }
 
-    /// Lets go of the lanes that were taken through this store, and of the connections.
+    /// Releases the lanes that were taken through this store, and closes the connections.
     ///
     /// Operations under way are completed; later ones fail.
     public func close() async {

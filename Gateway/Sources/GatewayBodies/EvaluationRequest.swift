@@ -5,10 +5,11 @@ import Experimentation
 package struct EvaluationRequest: Sendable, Equatable {
     /// The user described by the context.
     package let user: User
-    /// Whether the context gave the consent; otherwise it is the tenant's default, which no user has stated.
+    /// Whether the context stated the consent; otherwise it is the tenant's default, which no user has stated.
     package let isConsentStated: Bool
 
-    /// The maximum number of bytes of a `targetingKey`: caches by user count users, not bytes.
+    /// The maximum number of bytes in a `targetingKey`; limited because caches by user are bounded in users, not in
+    /// bytes.
     private static let longestKey = 4_096
 
     /// Creates the request for a user.
@@ -24,7 +25,7 @@ package struct EvaluationRequest: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - body: JSON, or nothing.
-    ///   - consent: The consent of a user whose context gives none.
+    ///   - consent: The consent of a user whose context states none.
     /// - Throws: ``ProtocolError/Code/parseError``, ``ProtocolError/Code/invalidContext``,
     ///   ``ProtocolError/Code/targetingKeyMissing``.
     package init(body: [UInt8], consent: Consent) throws(ProtocolError) {

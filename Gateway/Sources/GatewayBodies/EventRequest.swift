@@ -5,24 +5,24 @@ import Experimentation
 import Foundation
 import HTTPTypes
 
-/// One event of a request: what happened, to whom, and the id by which a repetition is told.
+/// One event of a request: what happened, to whom, and the id by which a repetition is recognized.
 package struct EventRequest: Sendable, Codable {
     package let id: String
     package let user: User
-    /// Whether the request gave the consent; otherwise it is the tenant's default, which no user has stated.
+    /// Whether the request stated the consent; otherwise it is the tenant's default, which no user has stated.
     package let isConsentStated: Bool
     package let event: TrackingEvent
     package var date: Date?
 
     private static let longestID = 200
 
-    /// Creates a request that comes of this process itself.
+    /// Creates a request that originates in this process.
     package init(id: String, user: User, isConsentStated: Bool, event: TrackingEvent, date: Date?) {
         (self.id, self.user, self.event, self.date) = (id, user, event, date)
         self.isConsentStated = isConsentStated
     }
 
-    /// Decodes what was encoded, also by versions that took every consent for stated.
+    /// Decodes an encoded request, including those of versions that treated every consent as stated.
     package init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         id = try members.decode(String.self, forKey: .id)
@@ -32,12 +32,12 @@ package struct EventRequest: Sendable, Codable {
         date = try members.decodeIfPresent(Date.self, forKey: .date)
     }
 
-    /// Reads an event as `docs/schemas/gateway-events.schema.json` has it.
+    /// Reads an event by the schema `docs/schemas/gateway-events.schema.json`.
     ///
     /// - Parameters:
     ///   - value: The event.
     ///   - path: Its path in the body.
-    ///   - consent: The consent of a user for whom none is given.
+    ///   - consent: The consent of a user for whom none is stated.
     /// - Throws: An error that names the member and what was expected.
     package init(_ value: FlagValue, at path: String, consent: Consent) throws(DocumentError) {
         var reader = try DocumentReader(value, named: "the body", at: path)
@@ -121,6 +121,7 @@ package struct EventRefusal: Error, Sendable, Equatable {
     /// Whether the unchanged event may be accepted later.
     package var mayPass: Bool { code == .outboxFull || isOpen }
 
-    /// Whether the event may have been accepted all the same, so that it has to be looked for before it is accepted.
+    /// Whether the event may have been accepted despite the error, so that it has to be looked for before it is
+    /// accepted.
     package var isOpen: Bool { [.store, .shutDown, .cancelled, .timeout].contains(code) }
 }

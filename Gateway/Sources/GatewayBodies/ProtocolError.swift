@@ -12,7 +12,7 @@ package struct ProtocolError: Error, Sendable, Equatable {
         case flagNotFound = "FLAG_NOT_FOUND"
         case general = "GENERAL"
 
-        /// The status of a refusal that nothing else is said about.
+        /// The status of a refusal for which no other is given.
         package var status: HTTPResponse.Status { self == .flagNotFound ? .notFound : .badRequest }
     }
 
@@ -34,8 +34,8 @@ package struct ProtocolError: Error, Sendable, Equatable {
 
     /// Translates an error of the client to the protocol's codes.
     ///
-    /// An error in the request is 400; a temporary one is 503, and so is an answer of the vendor's that can't be used; a
-    /// vendor without flags is 400, because repeating the request can't help.
+    /// An error in the request is 400. A temporary error is 503, and so is an answer of the vendor that can't be used.
+    /// A vendor without flags is 400, because repeating the request can't help.
     ///
     /// - Parameters:
     ///   - error: The error.
@@ -44,7 +44,7 @@ package struct ProtocolError: Error, Sendable, Equatable {
         switch error.code {
         case .targetingKeyMissing: self.init(.targetingKeyMissing, error.message)
         case .invalidContext, .invalidArgument: self.init(.invalidContext, error.message)
-        // Without a status that says so, the vendor's answer is too large.
+        // Without a status that blames the request, it is the vendor's answer that is too large.
         case .tooLarge where isAboutUser && error.cause is RefusingStatus: self.init(.invalidContext, error.message)
         case .flagNotFound: self.init(.flagNotFound, error.message)
         case .unsupported, .consentDenied: self.init(.general, error.message)

@@ -2,9 +2,10 @@ import Experimentation
 import Synchronization
 
 extension Gateway {
-    /// Goes over to the shared databases that were away when their tenants were opened, where they are there by now.
+    /// Switches to the shared databases that were away when their tenants were opened, if they are back.
     ///
-    /// Neither a reload nor the end waits for it: to open a database may take a minute, and can't be broken off.
+    /// Neither a reload nor the shutdown waits for this: opening a database may take a minute, and can't be
+    /// interrupted.
     func openWaiting() {
         for tenant in responder.tenants.tenants where tenant.connection.isProvisional {
             let connection = ObjectIdentifier(tenant.connection)
@@ -29,12 +30,12 @@ extension Gateway {
             return await report(error, tenant)
         }
         let isUsed = await turns.take { self.use(connection, inPlaceOf: tenant.connection) }
-        // What it was to inherit stays with the one that has it.
+        // What it would have inherited stays with the connection that has it.
         if !isUsed { connection.retire(isInherited: true) }
         if !isUsed || isClosed.load(ordering: .sequentiallyConsistent) { await connection.close() }
     }
 
-    /// Reports why a database that is there can't be used, unless the attempt before failed for the same reason.
+    /// Reports why a database that can be reached can't be used, unless the attempt before failed for the same reason.
     private func report(_ error: ExperimentationError, _ tenant: Tenant) async {
         if case .postgres(let database) = tenant.configuration.store, await database.isAway(after: error) { return }
         let before = tenant.connection.refusal.withLock { refusal in
@@ -49,9 +50,9 @@ extension Gateway {
         )
     }
 
-    /// Has a connection take the place of a provisional one.
+    /// Replaces a provisional connection with another one.
     ///
-    /// - Returns: Whether it does; not if a reload has removed that one.
+    /// - Returns: Whether it was replaced; `false` if a reload has removed the provisional one.
     private func use(_ connection: TenantConnection, inPlaceOf provisional: TenantConnection) -> Bool {
         let tenants = responder.tenants.tenants
         guard tenants.contains(where: { $0.connection === provisional }) else { return false }
@@ -68,7 +69,7 @@ extension Gateway {
             "database.back",
             "The shared database of \(connection.identity.tenant) is there, and is used from now on."
         )
-        // What was answered until now was stale, and made without what the database has of users.
+        // Answers so far were stale, and made without what the database stores about users.
         connection.changes.announceChange()
         retire(provisional, isInherited: true)
         return true

@@ -92,7 +92,7 @@ private struct LookingAfterOthers: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            // One group for all times: a vendor that hangs holds up no other tenant.
+            // One group for all rounds, so that a vendor that hangs holds up no other tenant.
             await withDiscardingTaskGroup { group in
                 while (try? await time.sleep(for: Self.interval)) != nil {
                     let now = time.now
@@ -131,10 +131,10 @@ private struct ForgettingIDs: Service {
     }
 }
 
-/// Fetches rules for tenants that have none, because their vendor was away when it was asked first, and for those whose
+/// Fetches rules for tenants that have none because their vendor was away at the first request, and for those whose
 /// rules have a lifetime and couldn't be fetched at the end of it.
 ///
-/// No request does it: an instance that isn't ready gets none, and one with older rules answers by them at once.
+/// No request does this: an instance that isn't ready gets none, and one with older rules answers from them at once.
 private struct FetchingMissingRules: Service {
     let responder: Responder
     let time: any TimeSource
@@ -143,7 +143,7 @@ private struct FetchingMissingRules: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            // One group for all times: a vendor that hangs holds up no other.
+            // One group for all rounds, so that a vendor that hangs holds up no other.
             await withDiscardingTaskGroup { group in
                 while (try? await time.sleep(for: Self.interval)) != nil {
                     for tenant in responder.tenants.tenants where tenant.connection.facts.isComputed {
@@ -159,7 +159,7 @@ private struct FetchingMissingRules: Service {
     }
 }
 
-/// Goes over to shared databases that were away at the start.
+/// Switches to shared databases that were away at the start.
 private struct Opening: Service {
     let gateway: Gateway
 
@@ -172,7 +172,7 @@ private struct Opening: Service {
     }
 }
 
-/// Stops first: announces the shutdown, and leaves time for load balancers to notice.
+/// Stops first: announces the shutdown, and gives load balancers time to notice.
 private struct Draining: Service {
     let gateway: Gateway
 

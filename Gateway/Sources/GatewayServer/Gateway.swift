@@ -23,12 +23,12 @@ public final class Gateway: Sendable {
     let responder: Responder
     let readiness = Readiness()
     let messages: RecentMessages
-    /// The certificate by which connections are encrypted; `nil` for none.
+    /// The certificate with which connections are encrypted; `nil` for none.
     let certificate: CertificateInUse?
     let turns = Turns()
-    /// Connections whose place others have taken, and that still have a little time.
+    /// Connections that others have replaced, and that may still finish their requests.
     let retiring = Mutex<[TenantConnection]>([])
-    /// Provisional connections in whose place others are being opened.
+    /// Provisional connections whose replacements are being opened.
     let reopening = Mutex<Set<ObjectIdentifier>>([])
     let isClosed = Atomic(false)
     let makeProvider: ProviderMaker
@@ -96,16 +96,17 @@ public final class Gateway: Sendable {
 
     /// Replaces the tenants, and reads the certificate again.
     ///
-    /// A tenant with the same vendor and store keeps its connection, even if its tokens and limits change, or the stage of
-    /// its move; connections no longer needed deliver what they can and are closed. So are those that it opens if the
-    /// gateway has ended meanwhile.
+    /// A tenant with the same vendor and store keeps its connection, even if its tokens and limits change, or the stage
+    /// of its move. Connections no longer needed deliver what they can and are closed. If the gateway has ended
+    /// meanwhile, this also applies to the connections that the reload opened.
     ///
     /// - Parameter configuration: The tenants and the certificate's files; everything else needs a restart.
-    /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`; nothing changes then, except that moves of tenants before
-    ///   the one that is refused may have gone on.
+    /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`; nothing changes then, except that the moves of
+    ///   tenants before the refused one may have advanced.
     public func reload(_ configuration: GatewayConfiguration) async throws(ExperimentationError) {
         try await inTurn { () throws(ExperimentationError) in
-            // Read first and used last: tenants that can't be opened change nothing, the certificate included.
+            // Read first and used last, so that a tenant that can't be opened changes nothing, not even the
+            // certificate.
             let context = try configuration.certificate.map { files throws(ExperimentationError) in
                 try files.context()
             }
@@ -125,7 +126,7 @@ public final class Gateway: Sendable {
         try await inTurn { () throws(ExperimentationError) in try await self.replace(with: configurations) }
     }
 
-    /// Does work that replaces tenants or the certificate, after such work that began earlier.
+    /// Does work that replaces tenants or the certificate, once earlier work of this kind is done.
     private func inTurn(
         _ work: @escaping @Sendable () async throws(ExperimentationError) -> Void
     ) async throws(ExperimentationError) {
@@ -158,21 +159,22 @@ public final class Gateway: Sendable {
         for tenant in tenants {
             guard let former = before.first(where: { $0.connection === tenant.connection }) else { continue }
             if tenant.mayAnswerOtherwise(than: former) { tenant.connection.changes.announceChange() }
-            // After the announcement: who still has a token learns the stream's address from the next answer.
+            // After the announcement: a client whose token is still valid learns the stream's address from the next
+            // answer.
             if tenant.refusesTokens(of: former) { tenant.connection.changes.hangUp() }
         }
         let needed = tenants.map { ObjectIdentifier($0.connection) }
         for connection in old where !needed.contains(ObjectIdentifier(connection)) {
             retire(connection, isInherited: false)
         }
-        // The end may have begun meanwhile, with the former tenants only.
+        // The shutdown may have begun meanwhile, and have reached only the former tenants.
         if readiness.isDraining { drain() }
         if isClosed.load(ordering: .sequentiallyConsistent) { for connection in opened { await connection.close() } }
     }
 
-    /// Opens tenants at once, since each may have to wait for a database.
+    /// Opens tenants concurrently, because each may have to wait for a database.
     ///
-    /// - Returns: Their connections, in their order.
+    /// - Returns: The tenants' connections, in the same order.
     private func open(
         _ configurations: [TenantConfiguration]
     ) async throws(ExperimentationError) -> [TenantConnection] {
@@ -216,13 +218,13 @@ public final class Gateway: Sendable {
         }
     }
 
-    /// Announces the end, and ends every stream.
+    /// Announces the shutdown, and ends every stream.
     func drain() {
         readiness.drain()
         for tenant in responder.tenants.tenants { tenant.connection.changes.finish() }
     }
 
-    /// Closes all connections, also those whose time isn't over.
+    /// Closes all connections, including replaced ones that still had time.
     func close() async {
         isClosed.store(true, ordering: .sequentiallyConsistent)
         let connections = responder.tenants.tenants.map(\.connection) + retiring.withLock { $0 }

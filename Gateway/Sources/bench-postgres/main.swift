@@ -12,7 +12,7 @@ struct Figures {
     var units = 0
 
     var perSecond: Int { Int(Double(units) / max(total, 0.000_001)) }
-    /// The nearest rank: the least time that at least so many percent of the times don't exceed.
+    /// The nearest-rank percentile: the least time that at least so many percent of the times don't exceed.
     func milliseconds(_ percent: Int) -> String {
         guard !seconds.isEmpty else { return "-" }
         return String(format: "%.1f", seconds.sorted()[(seconds.count * percent + 99) / 100 - 1] * 1_000)

@@ -42,12 +42,12 @@ final class Demonstration: Service {
         )
         var configuration = GatewayConfiguration(tenants: [tenant])
         configuration.operatorTokens = tenant.tokens
-        // There is no proxy in front of it.
+        // There is no proxy in front of the demonstration.
         configuration.drain = .zero
         self.configuration = configuration
     }
 
-    /// Stops last: until then, tenants may have events to deliver.
+    /// Stops last, because tenants may have events to deliver until then.
     func run() async throws {
         try? await gracefulShutdown()
         await mock.stop()

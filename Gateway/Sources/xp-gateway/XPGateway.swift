@@ -52,7 +52,7 @@ enum XPGateway {
     }
 
     private static func serve(_ path: String) async throws {
-        // Before anything is opened: without a handler, the signal ends the process.
+        // Trapped before anything is opened, because without a handler the signal ends the process.
         let hangUps = await UnixSignalsSequence(trapping: .sighup)
         let file = ConfigurationFile(path: path)
         let configuration = try await file.read()

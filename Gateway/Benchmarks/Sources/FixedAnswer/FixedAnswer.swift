@@ -23,7 +23,7 @@ public struct FixedAnswer: Sendable {
     }
 }
 
-/// Says where a server listens, at once: whoever started it waits for the line.
+/// Prints where a server listens, at once: the program that started it waits for the line.
 public func announce(port: Int?) {
     FileHandle.standardOutput.write(Data("http://127.0.0.1:\(port ?? 0)\n".utf8))
 }

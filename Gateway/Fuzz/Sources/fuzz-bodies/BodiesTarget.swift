@@ -2,9 +2,9 @@ import Experimentation
 
 @testable import GatewayBodies
 
-/// Reads the body of an evaluation and of events; the first byte says which, and what counts as a user's consent.
+/// Reads the body of an evaluation or of events; the first byte selects which, and the default for a user's consent.
 ///
-/// A body is a user with an id, or events and refusals, or an error by the protocol.
+/// The result is a user with an id, events and refusals, or an error of the protocol.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard let start, count > 0 else { return 0 }

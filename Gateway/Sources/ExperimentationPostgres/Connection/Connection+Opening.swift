@@ -1,10 +1,10 @@
 import Experimentation
 
 extension Connection {
-    /// Connects to the first host that answers, beginning with the one that did last time.
+    /// Connects to the first host that answers, beginning with the one that answered last time.
     ///
-    /// libpq tries several as well, but waits for a silent one until the deadline, and looks up names without a limit.
-    /// Here every host has its share of the time, and so has each of its addresses.
+    /// libpq also tries several hosts, but it waits for a silent one until the deadline, and looks up names without a
+    /// time limit. Here, each host has its share of the time, and so has each of its addresses.
     static func opened(to address: PostgresAddress, by deadline: Deadline) throws(ConnectionFailure) -> Connection {
         let last = address.last.host
         var failures: [ConnectionFailure] = []
@@ -48,7 +48,7 @@ extension Connection {
 }
 
 extension DatabaseHost {
-    /// Whether another one is this host, at whichever of its addresses.
+    /// Whether another one is the same host, at any of its addresses.
     fileprivate func isSame(as other: DatabaseHost?) -> Bool {
         guard let other, name == other.name, port == other.port else { return false }
         return address == nil || address == other.address

@@ -44,7 +44,7 @@ final class Connection {
         )
     }
 
-    /// Pipelines statements and returns the rows of each; after a failed one, none is executed.
+    /// Pipelines statements and returns the rows of each; after a failed statement, none is executed.
     func run(_ statements: [Statement], by deadline: Deadline) throws(ConnectionFailure) -> [[Row]] {
         for statement in statements { try send(statement) }
         guard PQpipelineSync(handle) == 1 else { throw lost() }

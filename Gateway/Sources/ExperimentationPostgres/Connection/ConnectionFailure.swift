@@ -1,8 +1,8 @@
 import Experimentation
 
-/// The cause of an `ErrorCode.store` error for an answer that didn't come in time.
+/// The cause of an `ErrorCode.store` error if an answer didn't come in time.
 ///
-/// The database may be slow, or away, and may have carried out the operation.
+/// The database may be slow or away, and may have carried out the operation.
 package struct LateAnswer: Error {}
 
 /// Why a transaction failed.
@@ -17,7 +17,7 @@ indirect enum ConnectionFailure: Error, Sendable {
     case forgotten
     /// The store itself rejected the operation.
     case store(ExperimentationError)
-    /// The commit had no answer, and its outcome couldn't be looked up, for this reason.
+    /// The commit got no answer, and its outcome couldn't be looked up, for this reason.
     case undecided(TransactionMark, because: ConnectionFailure)
 
     /// Whether an immediate retry may succeed: the transaction conflicted with another one.
@@ -37,8 +37,8 @@ indirect enum ConnectionFailure: Error, Sendable {
 
     /// The states of statements that the server ended at a time limit.
     ///
-    /// It has the client's own limit, counted from a moment later: a client that is busy when its time ends finds the
-    /// server's refusal instead.
+    /// The server's limit is the client's own, counted from a moment later. A client that is busy when its time ends
+    /// therefore finds the server's refusal instead.
     private static let timeLimits: Set = ["57014", "55P03"]
 
     /// The error for callers, without any values that were sent.

@@ -2,7 +2,7 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Some connections, each with a thread of its own, so that no thread of Swift's cooperative pool is blocked.
+/// A pool of connections, each with a thread of its own, so that none of Swift's cooperative threads is blocked.
 final class ConnectionPool: Sendable {
     let address: PostgresAddress
     let schema: String
@@ -32,12 +32,13 @@ final class ConnectionPool: Sendable {
 
     /// Runs a transaction.
     ///
-    /// It is carried out even if the calling task is cancelled: an answer that comes while a client ends must be written, and what
-    /// a caller carries for others must not fail with it. The time limit ends a wait.
+    /// The transaction is carried out even if the calling task is cancelled: an answer that arrives while a client ends
+    /// must be stored, and work that a caller does for others must not fail with that caller. The time limit ends a
+    /// wait.
     ///
     /// - Parameters:
     ///   - mode: The mode of the transaction.
-    ///   - limit: The time limit, if it isn't the ordinary one, which still applies to connecting.
+    ///   - limit: The time limit, if it differs from the ordinary one, which still applies to connecting.
     ///   - body: The transaction; repeated after a conflict or a restart of the server.
     /// - Returns: The result of `body`.
     /// - Throws: `ErrorCode.store`.
@@ -52,7 +53,7 @@ final class ConnectionPool: Sendable {
         }
     }
 
-    /// Runs a transaction, as ``transaction(_:within:_:)`` does, and returns what failed in the connection's terms.
+    /// Runs a transaction as ``transaction(_:within:_:)`` does, but returns a failure as the connection's error.
     func outcome<Value: Sendable>(
         _ mode: Transaction.Mode = .writing,
         within limit: Duration? = nil,
@@ -70,7 +71,7 @@ final class ConnectionPool: Sendable {
 
 /// The jobs that wait for a thread with a connection.
 final class JobQueue: Sendable {
-    /// A job for a thread and its connection; gets `nil` if there will be none.
+    /// A job for a thread and its connection; called with `nil` if no thread will run it.
     typealias Job = @Sendable (Worker?) -> Void
 
     private struct State {

@@ -1,7 +1,7 @@
 import CPostgres
 import Foundation
 
-/// A host of a database's URL, which may have several.
+/// One of the hosts in a database's URL.
 struct DatabaseHost: Sendable, Hashable {
     /// Its name, or the folder of its socket; `nil` for libpq's default.
     var name: String?
@@ -9,9 +9,10 @@ struct DatabaseHost: Sendable, Hashable {
     var address: String?
     var port: String
 
-    /// The hosts of a URL's options, in their order.
+    /// The hosts in a URL's options, in order.
     ///
-    /// - Returns: At least one; `nil` if hosts, addresses and ports don't match, or a host of several is empty.
+    /// - Returns: At least one host; `nil` if hosts, addresses and ports don't match, or if one of several hosts is
+    ///   empty.
     static func all(in options: [String: String]) -> [DatabaseHost]? {
         func list(_ key: String) -> [String] {
             guard let text = options[key], !text.isEmpty else { return [] }
@@ -31,7 +32,7 @@ struct DatabaseHost: Sendable, Hashable {
         return count > 1 && hosts.contains { $0.name == nil && $0.address == nil } ? nil : hosts
     }
 
-    /// Whether this machine is meant.
+    /// Whether the host is this machine.
     var isLocal: Bool {
         guard let host = address ?? name else { return true }
         return host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || host == "::1"
@@ -41,7 +42,7 @@ struct DatabaseHost: Sendable, Hashable {
                 }
     }
 
-    /// The name to look up; `nil` for a socket's folder and where the address is known.
+    /// The name to look up; `nil` for a socket's folder, and if the address is known.
     var unresolved: String? {
         guard address == nil, let name, !name.hasPrefix("/"), !name.hasPrefix("@") else { return nil }
         return name

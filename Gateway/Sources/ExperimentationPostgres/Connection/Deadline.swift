@@ -19,7 +19,7 @@ struct Deadline: Sendable {
         return Deadline(patience, end: now.advanced(by: now.duration(to: end) / count))
     }
 
-    /// The deadline, or an earlier one after so much time.
+    /// The earlier of this deadline and the one after a duration from now.
     func atMost(_ patience: Duration) -> Deadline {
         let other = Deadline(patience)
         return other.end < end ? other : self

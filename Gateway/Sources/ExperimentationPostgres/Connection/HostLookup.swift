@@ -1,14 +1,16 @@
 import Foundation
 import Synchronization
 
-/// Looks up the addresses of hosts by a deadline, which `getaddrinfo` doesn't have.
+/// Looks up the addresses of hosts by a deadline, which `getaddrinfo` doesn't support.
 ///
-/// One lookup for each name is under way at a time, on a thread of its own; a caller that waits for it may give up.
+/// At most one lookup for each name is under way at a time, on a thread of its own; a caller that waits for it may give
+/// up.
 final class HostLookup: Sendable {
-    /// The addresses of a host, in the order in which they are to be tried.
+    /// Returns the addresses of a host, in the order in which to try them.
     typealias Resolve = @Sendable (_ name: String) -> Result<[String], ConnectionFailure>
 
-    /// The one of this process, so that a resolver that hangs has one thread for each name, however many connections are opened.
+    /// The process's lookup, so that a resolver that hangs blocks one thread for each name, however many connections
+    /// are opened.
     static let shared = HostLookup()
 
     private let resolve: Resolve
@@ -18,7 +20,7 @@ final class HostLookup: Sendable {
 
     /// Waits for the addresses of a host.
     func addresses(of name: String, by deadline: Deadline) throws(ConnectionFailure) -> [String] {
-        // One that is numeric needs no thread.
+        // A numeric address needs no thread.
         if case .success(let addresses) = Self.resolve(name, flags: AI_NUMERICHOST) { return addresses }
         let (pending, isNew) = running.withLock { running in
             if let known = running[name] { return (known, false) }
@@ -64,7 +66,7 @@ final class HostLookup: Sendable {
             return .failure(.lost("the host \(name) has no address: \(String(cString: gai_strerror(status)))"))
         }
         defer { freeaddrinfo(first) }
-        // Each comes once for each kind of socket.
+        // Each address is returned once for each kind of socket.
         var addresses: [String] = []
         var next = first
         while let info = next?.pointee {

@@ -8,7 +8,7 @@ struct PostgresAddress: Sendable {
     let options: [String: String]
     /// The hosts, in the order in which they are tried.
     let hosts: [DatabaseHost]
-    /// The host, with its address, that answered last; one for all connections.
+    /// The host that answered last, with its address; all connections share it.
     let last = LastHost()
     let lookup: HostLookup
     /// The host, port and database, which may be shown.
@@ -35,7 +35,7 @@ struct PostgresAddress: Sendable {
             )
         }
         (self.options, self.hosts, self.lookup) = (said, hosts, lookup)
-        // Without a database, libpq takes the one that is called like the user.
+        // Without a database, libpq uses the one that is named after the user.
         let database = options["dbname"] ?? options["user"] ?? ""
         shown = "\(hosts[0].address ?? hosts[0].name ?? "local"):\(hosts[0].port)/\(database)"
     }
@@ -59,7 +59,7 @@ struct PostgresAddress: Sendable {
     }
 }
 
-/// The host of an address that answered last.
+/// The host that answered last, of those in an address.
 final class LastHost: Sendable {
     private let state = Mutex<DatabaseHost?>(nil)
 

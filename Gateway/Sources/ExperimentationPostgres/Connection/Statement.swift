@@ -13,7 +13,7 @@ struct Statement: Sendable {
 
 /// A parameter in PostgreSQL's binary format.
 ///
-/// Text from outside is sent as bytes: PostgreSQL's text can't contain U+0000, and is compared by a collation.
+/// Text from outside is sent as bytes, because PostgreSQL's text can't contain U+0000 and is compared by a collation.
 enum Parameter: Sendable {
     case whole(Int64)
     case real(Double?)

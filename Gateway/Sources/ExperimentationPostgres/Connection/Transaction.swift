@@ -1,12 +1,13 @@
 /// An open transaction, on the thread that owns the connection.
 ///
-/// Each statement sees what was committed before it started, so a check must be a separate statement after the one that
-/// takes the lock.
+/// Each statement sees only what was committed before it started, so a check must be a separate statement after the one
+/// that takes the lock.
 final class Transaction {
     private let connection: Connection
     private let deadline: Deadline
     private var ahead: [Statement]
-    /// What the server needs to tell later whether it was committed; `nil` before the first answer, and if it isn't asked for.
+    /// What the server needs to tell later whether the transaction was committed; `nil` before the first answer, and in
+    /// modes that don't look it up.
     private(set) var mark: TransactionMark?
     private let isMarked: Bool
 
@@ -22,7 +23,7 @@ final class Transaction {
     enum Mode: Sendable {
         /// Read-write; if the answer to a commit is lost, its outcome is looked up.
         case writing
-        /// Read-write, and harmless when repeated, so that no outcome is looked up; needs no tables.
+        /// Read-write, and safe to repeat, so that no outcome is looked up; needs no tables.
         case repeatable
         /// Read-only, on a single snapshot.
         case reading
@@ -37,7 +38,7 @@ final class Transaction {
 
     /// Settings for this transaction only, so that a connection pooler in between does no harm.
     ///
-    /// Every statement finds its rows by an index; any other plan results from outdated statistics.
+    /// Every statement can find its rows by an index; any other plan would result from outdated statistics.
     private static func settings(schema: String, limit: Duration, idle: Duration) -> Statement {
         func text(_ duration: Duration) -> String { String(Int(duration / .milliseconds(1))) }
         return Statement(

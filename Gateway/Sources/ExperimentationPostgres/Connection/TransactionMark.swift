@@ -1,8 +1,8 @@
-/// A transaction as it is looked up if the answer to its commit is lost.
+/// Identifies a transaction, to look it up if the answer to its commit is lost.
 ///
 /// The id alone isn't enough: if the transaction never reached the disk, its id is assigned again after a crash. So the
-/// mark also has the word of the `incarnation` table. That table is unlogged, so PostgreSQL empties it when it recovers
-/// from a crash or becomes a primary, and keeps it when it is shut down.
+/// mark also contains the word of the `incarnation` table. The table is unlogged: PostgreSQL empties it when it
+/// recovers from a crash or becomes a primary, and keeps it when it is shut down.
 struct TransactionMark: Sendable, Equatable {
     let number: Int64
     /// The word when the transaction began; `nil` if the server had none yet after a crash.
@@ -22,7 +22,7 @@ struct TransactionMark: Sendable, Equatable {
 
     init(_ row: Row) { self.init(number: row.whole(0), word: row.cells[1]) }
 
-    /// Asks the server for the state of this id, and for its present word.
+    /// Asks the server for the state of this id, and for the current word.
     private func look(in schema: String) -> Statement {
         Statement(
             "SELECT pg_xact_status($1::text::xid8), (SELECT word FROM \"\(schema)\".incarnation)",
@@ -35,10 +35,10 @@ struct TransactionMark: Sendable, Equatable {
         Statement("INSERT INTO \"\(schema)\".incarnation (word) VALUES (gen_random_uuid()) ON CONFLICT DO NOTHING")
     }
 
-    /// Asks the server what became of this transaction.
+    /// Asks the server for the outcome of this transaction.
     ///
     /// - Parameters:
-    ///   - schema: Where the present word is.
+    ///   - schema: The schema that contains the current word.
     ///   - ask: Sends the statement.
     /// - Returns: The outcome, as far as the server knows it.
     /// - Throws: What `ask` throws.
@@ -50,13 +50,13 @@ struct TransactionMark: Sendable, Equatable {
             let row = try ask(look(in: schema)).first
             return outcome(row?.outside(0), word: row?.cells[1])
         } catch {
-            // It has yet to assign this id, as after a crash: no commit of it is on the disk.
+            // The server has yet to assign this id, as after a crash: no commit of the id is on the disk.
             if case .refused("22023", _) = error { return .absent }
             throw error
         }
     }
 
-    /// What a state and the present word say about this transaction.
+    /// The outcome of this transaction, according to its state and the current word.
     ///
     /// Only `committed` needs the word: without it, the id may be another transaction's. `aborted` is true either way,
     /// because the id of a commit that is on the disk is never reported as aborted or assigned again.

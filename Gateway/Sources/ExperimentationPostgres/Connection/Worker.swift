@@ -19,7 +19,8 @@ final class Worker {
     /// - Parameters:
     ///   - mode: The mode of the transaction.
     ///   - deadline: When to give up.
-    ///   - patience: How long connecting may take, and how long the server keeps the locks of a client that is gone.
+    ///   - patience: How long connecting may take, and how long the server keeps the locks of a client that has
+    ///     disappeared.
     ///   - body: The transaction.
     /// - Returns: The result of `body`, or why there is none.
     func transaction<Value>(
@@ -40,14 +41,14 @@ final class Worker {
                 let value = try body(begun)
                 do throws(ConnectionFailure) { try begun.commit() } catch {
                     guard let mark = begun.mark, !connection.isOpen else { throw error }
-                    // The outcome is unknown here, but the server knows it.
+                    // The client doesn't know the outcome, but the server does.
                     guard try hasCommitted(mark, by: deadline) else { throw .lost("at the end of a transaction") }
                 }
                 if let mark = begun.mark, mark.word == nil { fillWord(by: deadline) }
                 return .success(value)
             } catch {
                 if connection?.isOpen == true, !error.isLoss { transaction?.rollback() } else { connection = nil }
-                // Attempts to connect share their time; after a connection that was lost, it begins anew.
+                // Attempts to connect share one time limit; after a lost connection, it begins anew.
                 if transaction != nil { connecting = deadline.atMost(patience) }
                 guard error.isCollision || error.isLoss, attempt < Self.attempts, !deadline.isOver else {
                     return .failure(error)
@@ -69,7 +70,7 @@ final class Worker {
 
     /// Gives the server a word after a crash; without one, the outcome of a commit can't be looked up.
     ///
-    /// Not within the transaction, where others would wait for it, and might deadlock.
+    /// Not done within the transaction, because others would wait for it, and might deadlock.
     private func fillWord(by deadline: Deadline) {
         guard let connection, connection.isOpen else { return }
         _ = try? connection.run([TransactionMark.fill(in: schema)], by: deadline)
@@ -96,7 +97,7 @@ final class Worker {
                 }
             } catch {
                 connection = nil
-                // While it restarts it can't be asked, and beginning anew might carry it out twice.
+                // A restarting server can't be asked, and beginning anew might carry the transaction out twice.
                 guard error.isLoss else { throw error }
             }
             switch outcome {

@@ -19,7 +19,7 @@ struct Acceptance {
         var next: Int64
         var count: Int64
         var bytes: Int64
-        /// The number freed according to the lanes when they were read; it may have grown since.
+        /// The number of events that lanes had freed when they were read; it may have grown since.
         var freedCount: Int64 = 0
         var freedBytes: Int64 = 0
     }
@@ -66,7 +66,7 @@ struct Acceptance {
         return (refusals, overflowed)
     }
 
-    /// Locks the shards, then looks up denials: one statement for both would see the state before the lock.
+    /// Locks the shards, then looks up denials: a single statement for both would see the state before the lock.
     private mutating func lock() throws(ConnectionFailure) -> Set<[UInt8]> {
         let answers = try transaction.ask(
             Statement(

@@ -2,11 +2,11 @@
 
 /// Encoded events to be accepted, and those that are refused whatever the store contains.
 struct Arrivals: Sendable {
-    /// An event that may be accepted, or of which only the consent counts that comes with it.
+    /// An event that may be accepted, or one of which only the accompanying consent counts.
     struct Arrival: Sendable {
         var place: Int
         var event: NewEvent
-        /// `nil` if only the consent counts.
+        /// The encoded event; `nil` if only the consent counts.
         var body: [UInt8]?
         var mark: [UInt8]
         var shard: Int64

@@ -2,8 +2,8 @@
 import Foundation
 import Synchronization
 
-/// The destinations by number; a cache that never goes stale, because destinations are never deleted, and are cached only once
-/// they are committed.
+/// The destinations by number: a cache that never goes stale, because destinations are never deleted, and are cached
+/// only once they are committed.
 final class DestinationTable: Sendable {
     private struct Numbered: Sendable {
         var number: Int64
@@ -54,7 +54,7 @@ final class DestinationTable: Sendable {
         }
     }
 
-    /// Creates missing destinations and their lanes, in this order.
+    /// Creates missing destinations and their lanes, in the given order.
     func name(_ destinations: [Destination]) async throws(ExperimentationError) {
         let missing = known.withLock { known in destinations.filter { known.numbers[$0] == nil } }
         guard !missing.isEmpty else { return }
@@ -67,7 +67,8 @@ final class DestinationTable: Sendable {
             }
             return try Self.numbered(transaction)
         }
-        // Only now: a number that was rolled back belongs to no destination, and what is owed to it is never delivered.
+        // Cached only now: a number that was rolled back belongs to no destination, and its deliveries would never be
+        // carried out.
         _ = note(numbered)
     }
 

@@ -7,7 +7,7 @@ struct ConsentStatements: Sendable {
         var changes: [Bool] = []
     }
 
-    /// Users who grant before they first deny, if they deny at all: their held events are released first.
+    /// Users who grant before they first deny, or never deny: their held events are released first.
     private(set) var grantedFirst: [[UInt8]] = []
     /// Users who deny.
     private(set) var denied: [[UInt8]] = []

@@ -36,7 +36,7 @@ extension PostgresOutboxStore {
             }
         }
         if let paused { return .paused(until: paused) }
-        // A lane's holder may release it at any time, so waiting for that comes first.
+        // A lane's holder may release it at any time, so waiting for the holder takes precedence.
         if let busy { return .busy(until: busy) }
         return .nothing(until: next)
     }
@@ -72,7 +72,7 @@ extension PostgresOutboxStore {
             + others.filter { $0.lane.isHeld(at: request.now) }).map(\.shard)
     }
 
-    /// Whether a lane without holder or pause has events that nothing holds back.
+    /// Whether any lane without a holder or a pause has events that nothing holds back.
     func hasUnclaimedEvents(before date: Date, now: Date) async throws(ExperimentationError) -> Bool {
         try await pool.transaction(.reading) { transaction throws(ConnectionFailure) in
             let lanes = try self.destinationTable.lanes(
@@ -98,16 +98,16 @@ extension PostgresOutboxStore {
         }
     }
 
-    /// Leases one lane; the request's token is that of the lane.
+    /// Leases one lane; the request's token is the lane's own.
     private func lease(
         _ request: LeaseRequest,
         _ name: LaneRow.Name
     ) async throws(ExperimentationError) -> LeaseAnswer {
-        // Each time without an answer, unreadable events are gone.
+        // Each attempt without an answer has removed unreadable events.
         while true { if let answer = try await answer(request, name) { return answer } }
     }
 
-    /// Leases one lane; `nil` if all that was read was unreadable, and more may follow.
+    /// Leases one lane; `nil` if all events that were read were unreadable, and more may follow.
     private func answer(
         _ request: LeaseRequest,
         _ name: LaneRow.Name
@@ -161,7 +161,7 @@ extension PostgresOutboxStore {
     ) throws(ConnectionFailure) -> (batches: [[Envelope]], hasMore: Bool) {
         let most = (max(1, request.batches), max(1, request.count))
         let full = most.0.multipliedReportingOverflow(by: most.1)
-        // One more than fit, which shows that more follow, also behind unreadable ones.
+        // One more than fit, to show whether more follow, also after unreadable ones.
         let limit = min(full.overflow ? .max : full.partialValue, .max - 1) + 1
         let rows = try transaction.rows(
             Statement(

@@ -28,7 +28,7 @@ extension PostgresOutboxStore {
     ) throws(ConnectionFailure) -> ([LaneRow], [Row], [Row]) {
         let answers = try transaction.ask(
             LaneRow.reading(number),
-            // The same condition as in `OutboxLane.Wait.isOn`; what is leased follows from the lane.
+            // The same condition as in `OutboxLane.Wait.isOn`; which events are leased follows from the lane.
             Statement(
                 """
                 SELECT d.shard, d.destination, d.held, w.waits, d.seq <= l.out, d.seq <= l.tried, d.reason, count(*), min(d.due)

@@ -17,7 +17,7 @@ extension PostgresOutboxStore {
                     .whole(number)
                 )
             )
-            // Usually nothing has, so that no lane needs to be locked.
+            // Usually no event has expired, so that no lane needs to be locked.
             if old.isEmpty { return 0 }
             var lanes = try self.lock(number, transaction)
             let gone = try transaction.rows(

@@ -1,7 +1,7 @@
 @_spi(StoredForm) import Experimentation
 import Foundation
 
-/// Settles events. The transaction that deletes a delivery counts it, so nothing is counted twice.
+/// Settles events; the transaction that deletes a delivery also counts it, so that nothing is counted twice.
 extension PostgresOutboxStore {
     func settle(
         _ settlements: [Settlement],
@@ -114,7 +114,7 @@ extension PostgresOutboxStore {
 
     /// Deletes the bodies of events without remaining deliveries.
     ///
-    /// The rows are locked first: otherwise the last two destinations could each see the other's delivery, and the body
+    /// The rows are locked first. Otherwise the last two destinations could each see the other's delivery, and the body
     /// would never be deleted.
     func retire(_ sequences: [Int64], by lanes: inout [LaneRow], _ transaction: Transaction) throws(ConnectionFailure) {
         if sequences.isEmpty { return }

@@ -16,10 +16,10 @@ final class PostgresOutboxStore: OutboxStore {
     private let holding = Mutex(Holding())
     let undecided = UndecidedEvents()
 
-    /// Who holds lanes through this store.
+    /// The owners that hold lanes through this store.
     private struct Holding {
         var owners: Set<Int64> = []
-        /// Whether lanes have been let go of for good.
+        /// Whether all lanes have been released for good.
         var isOver = false
     }
 
@@ -54,9 +54,9 @@ final class PostgresOutboxStore: OutboxStore {
 
     var overflowed: Int { overflows.withLock { $0 } }
 
-    /// Notes who is about to hold a lane, within the transaction in which that is written down.
+    /// Notes an owner that is about to hold a lane, within the transaction that records it.
     ///
-    /// - Throws: ``ConnectionFailure/store(_:)`` once lanes have been let go of, since this one would be kept.
+    /// - Throws: ``ConnectionFailure/store(_:)`` once all lanes have been released, because this one would never be.
     func note(owner: Int64) throws(ConnectionFailure) {
         let isOver = holding.withLock { holding in
             if !holding.isOver { holding.owners.insert(owner) }
@@ -67,7 +67,7 @@ final class PostgresOutboxStore: OutboxStore {
 
     /// Releases all lanes taken through this store, so that others needn't wait for the leases to expire.
     ///
-    /// No lane is taken after that, not even by a transaction that is under way.
+    /// After that, no lane is taken any more, not even by a transaction that is under way.
     func letGo() async {
         let owners = holding.withLock { holding in
             holding.isOver = true

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Events whose acceptance ended without an outcome: the answer to their commit was lost, and couldn't be looked up.
 ///
-/// The server may carry it out at any time after that. Kept in memory, for at least 10,000 events; the earliest are
-/// forgotten first.
+/// The server may carry out the commit at any time after that. Events are kept in memory, at least the last 10,000; the
+/// earliest are forgotten first.
 final class UndecidedEvents: Sendable {
     private struct Commit {
         var mark: TransactionMark
@@ -54,9 +54,9 @@ final class UndecidedEvents: Sendable {
 extension PostgresOutboxStore {
     /// Whether an event of a user was accepted, as far as the server can tell.
     ///
-    /// Waits for every acceptance under way for the user's shard, including those of connections that are gone: each
-    /// holds the shard's lock until the server has ended it. Then it looks for the event among those that wait, and
-    /// otherwise asks for the transaction, if this process knows which one it was.
+    /// Waits for every acceptance under way for the user's shard, including those of lost connections: each holds the
+    /// shard's lock until the server has ended it. Then looks for the event among the waiting ones. If it isn't there,
+    /// asks the server about the transaction, if this process knows which one it was.
     func wasAccepted(_ id: String, of userID: String) async throws(ExperimentationError) -> Bool {
         let (person, shard) = person(userID)
         let isThere = try await pool.transaction(.repeatable) { transaction throws(ConnectionFailure) in
@@ -65,7 +65,7 @@ extension PostgresOutboxStore {
         }
         guard !isThere, let mark = undecided.mark(of: id) else { return isThere }
         let schema = pool.schema
-        // By itself: the lock gave the other transaction an id, which may be the one that is asked for.
+        // In a transaction of its own: the lock gave the other transaction an id, which may be the one to ask about.
         let outcome = try await pool.transaction(.reading) { transaction throws(ConnectionFailure) in
             try mark.outcome(in: schema, transaction.rows)
         }

@@ -10,17 +10,17 @@ public struct PostgresStoreOptions: Sendable, Hashable {
     public var connections: Int
     /// The time limit of an operation, including the wait for a connection.
     public var patience: Duration
-    /// The time limit for creating or upgrading the tables, or waiting until another machine has; `nil` for a minute, or
-    /// ``patience`` if that is longer.
+    /// The time limit for creating or upgrading the tables, or for waiting until another machine has; `nil` for a
+    /// minute, or ``patience`` if that is longer.
     package var openingPatience: Duration?
     /// The number of shards that users are distributed over; `nil` for the existing number, or 16 in a new store.
     ///
-    /// Each shard is delivered to a destination by one machine at a time. The number can't be changed later.
+    /// One machine at a time delivers a shard to a destination. The number can't be changed later.
     public var shards: Int?
     /// The maximum duration of a lease without renewal; `nil` for the duration that the deliverer asks for.
     ///
-    /// After this time, other machines deliver what a machine that is gone had leased. A request that takes longer may
-    /// be repeated by another machine, under the same ids.
+    /// After this time, other machines deliver what a machine that is gone had leased. Another machine may repeat a
+    /// request that takes longer, under the same ids.
     public var longestLease: Duration?
     /// The maximum number of waiting events on all machines together, split evenly between the shards.
     public var maximumCount: Int
@@ -50,7 +50,7 @@ public struct PostgresStoreOptions: Sendable, Hashable {
         self.maximumEventBytes = maximumEventBytes
     }
 
-    /// The time limit of opening, once there is a connection.
+    /// The time limit for opening, once there is a connection.
     var openingLimit: Duration { openingPatience ?? max(patience, .seconds(60)) }
 
     /// The maximum number of events per shard.

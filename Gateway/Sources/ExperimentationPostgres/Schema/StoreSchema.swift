@@ -68,7 +68,7 @@ enum StoreSchema {
             """
             CREATE TABLE state (key bytea PRIMARY KEY, value bytea NOT NULL, written bigint NOT NULL DEFAULT nextval('written'))
             """,
-            // The rows that pass through these tables far outnumber those in them at any time.
+            // Over time, far more rows pass through these tables than they contain at any moment.
             """
             ALTER TABLE event SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_limit = 1000,
               autovacuum_vacuum_insert_scale_factor = 0.05)
@@ -139,8 +139,8 @@ enum StoreSchema {
                 }
                 if version == steps.count { return Opened(shards: Int(row.whole(1)), salt: row.bytes(2)) }
             } else if !hasSchema {
-                // Only if it is needed: PostgreSQL asks for the right to create one even where it exists. The schema name was
-                // validated with the options.
+                // Created only if it is needed: PostgreSQL requires the right to create a schema even if it exists. The
+                // schema's name was validated with the options.
                 transaction.later(Statement("CREATE SCHEMA IF NOT EXISTS \"\(name)\""))
             }
             for statement in steps[version...].joined() { transaction.later(Statement(statement)) }
@@ -167,6 +167,6 @@ enum StoreSchema {
     }
 
     private static let defaultShards = 16
-    /// The maximum number of shards, which sequence numbers and tokens of lanes can distinguish.
+    /// The maximum number of shards, because sequence numbers and lane tokens can distinguish only so many.
     static let mostShards = 256
 }

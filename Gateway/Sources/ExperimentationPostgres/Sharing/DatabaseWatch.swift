@@ -2,11 +2,11 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Watches a database over its own connection, on its own thread: whether it answers, and whether the published rules have
+/// Watches a database over a connection and thread of its own: whether it answers, and whether published rules have
 /// changed.
 ///
-/// Notifications only make it faster. The revision is also read once a second, because notifications don't pass through a
-/// pooler.
+/// Notifications only make the watch notice sooner. It also reads the revision once a second, because notifications
+/// don't pass through a pooler.
 final class DatabaseWatch: Sendable {
     /// What the watch reports.
     enum Sight: Sendable, Equatable {
@@ -31,8 +31,8 @@ final class DatabaseWatch: Sendable {
     /// - Parameters:
     ///   - pool: The pool of connections to the database.
     ///   - name: The account whose rules are published.
-    ///   - told: Called on the watch's thread with each look, whether or not anything has changed: who couldn't act on a
-    ///     change hears of it again.
+    ///   - told: Called on the watch's thread after each check, whether or not anything has changed, so that a listener
+    ///     that couldn't act on a change is notified again.
     init(_ pool: ConnectionPool, name: String, told: @escaping @Sendable (Sight) -> Void) {
         address = pool.address
         schema = pool.schema
@@ -40,7 +40,7 @@ final class DatabaseWatch: Sendable {
         self.told = told
     }
 
-    /// Whether the database failed to answer last time.
+    /// Whether the database failed to answer the last check.
     var isAway: Bool { lost.load(ordering: .relaxed) }
 
     /// Starts watching, until ``stop()`` or until the watch is released.
@@ -56,7 +56,7 @@ final class DatabaseWatch: Sendable {
     /// Stops watching; the thread ends within a second.
     func stop() { isOver.store(true, ordering: .relaxed) }
 
-    /// Looks once, and waits until it is time for the next look.
+    /// Checks once, and waits until it is time for the next check.
     private func look(over connection: inout Connection?) {
         var sight = Sight.away
         do throws(ConnectionFailure) {

@@ -3,7 +3,7 @@ import Foundation
 
 /// The tables in which instances agree on who fetches the rules, and through which they share the result.
 ///
-/// All times are the database's: no instance's clock decides who leads or whether rules are due.
+/// All times are the database's: no instance's clock decides which instance leads or whether rules are due.
 struct RulesBoard: Sendable {
     let pool: ConnectionPool
     /// The account that the rules belong to.
@@ -26,7 +26,8 @@ struct RulesBoard: Sendable {
     ///
     /// - Parameters:
     ///   - lease: How long other instances wait for the result.
-    ///   - isDue: Whether the published row is due; evaluated under the lock, because another instance may just have published.
+    ///   - isDue: Whether the published row is due; evaluated under the lock, because another instance may just have
+    ///     published rules.
     /// - Returns: The term; `nil` if the lease is taken or the rules aren't due.
     /// - Throws: `ErrorCode.store`.
     func lead(
@@ -59,8 +60,8 @@ struct RulesBoard: Sendable {
 
     /// Publishes the vendor's answer, unless a later term has begun.
     ///
-    /// The kill switch may be turned while the vendor is asked. It stays as it was turned then, because the vendor's answer may be
-    /// older; and the revision grows from what it is by now.
+    /// The kill switch may change while the vendor is asked. It keeps its new state then, because the vendor's answer
+    /// may be older, and the revision increases from the current one.
     ///
     /// - Parameters:
     ///   - row: The row to publish.
@@ -127,8 +128,8 @@ struct RulesBoard: Sendable {
 
     /// Notifies the other instances, which would otherwise notice within a second.
     ///
-    /// Runs in a separate transaction after the change: committing a transaction that notifies takes a server-wide lock in
-    /// PostgreSQL.
+    /// Runs in a separate transaction after the change, because committing a transaction that notifies takes a
+    /// server-wide lock in PostgreSQL.
     func notify() async {
         _ = try? await pool.transaction { transaction throws(ConnectionFailure) in
             transaction.later(Statement("SELECT pg_notify($1, '')", .text(self.pool.schema)))

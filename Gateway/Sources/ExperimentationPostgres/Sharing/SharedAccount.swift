@@ -1,11 +1,12 @@
 import Experimentation
 
-/// A vendor's account that several machines use over one database: rules are fetched once for all, and the kill switch is one.
+/// A vendor's account that several machines share through a database: they fetch rules once for all, and have one kill
+/// switch.
 struct SharedAccount: ExperimentationProvider {
     let provider: any ExperimentationProvider
     let pool: ConnectionPool
     let lease: Duration
-    /// Begins to watch the database, for as long as the store is open, and takes note of the rules, if there are any.
+    /// Watches the database until the store is closed, and records the shared rules, if there are any.
     let begin: @Sendable (DatabaseWatch, SharedRules?) -> Void
 
     var name: String { provider.name }
@@ -31,7 +32,7 @@ struct SharedAccount: ExperimentationProvider {
         case .asked(let source):
             let shared = SharedSwitch(board)
             roles.decisions = .asked(SwitchingSource(source: source, shared: shared))
-            // One that the vendor has itself says the same to every machine.
+            // A switch that the vendor has itself reports the same to every machine.
             if roles.remoteSwitch == nil, capabilities.contains(.killSwitch) { roles.remoteSwitch = shared }
         case nil: break
         }

@@ -1,7 +1,8 @@
 import Experimentation
 import Synchronization
 
-/// Tells a client that the shared rules have changed: the vendor's own notices, and what other machines wrote down.
+/// Notifies a client when the shared rules change: passes on the vendor's own notices, and reports what other machines
+/// published.
 final class SharedChanges: ChangeSource {
     private struct State {
         var rules: SharedRules?
@@ -14,16 +15,17 @@ final class SharedChanges: ChangeSource {
 
     init(_ own: (any ChangeSource)?) { self.own = own }
 
-    /// The rules that are asked again after a change.
+    /// The rules to request again after a change.
     var rules: SharedRules? {
         get { state.withLock { $0.rules } }
         set { state.withLock { $0.rules = newValue } }
     }
 
-    /// Takes what the watch sees, each second.
+    /// Takes the result of the watch's check, each second.
     ///
-    /// A database that goes away, or is back, is a change as well: rules that can't be confirmed are stale. Another revision is
-    /// told until it has been read: a question may have failed, or have been under way already.
+    /// A database that goes away or returns is a change as well, because rules that can't be confirmed are stale. A new
+    /// revision is reported until it has been read, because a request may have failed, or may already have been under
+    /// way.
     func see(_ sight: DatabaseWatch.Sight) {
         let listeners = state.withLock { state in
             defer { state.last = sight }

@@ -3,8 +3,9 @@ import Synchronization
 
 /// A vendor's rules that one of several machines fetches for all.
 ///
-/// The machine that asks first once the interval has passed takes a lease, asks the vendor and writes the answer down, under an
-/// epoch that only grows; results of an expired lease are rejected. All other machines read the stored result, including failures.
+/// The machine that asks first once the interval has passed takes a lease, asks the vendor and stores the answer, under
+/// an epoch that only grows. Results of an expired lease are rejected. All other machines read the stored result,
+/// including failures.
 final class SharedRules: RulesetSource {
     let freshness: Freshness
     private let source: any RulesetSource
@@ -12,14 +13,15 @@ final class SharedRules: RulesetSource {
     private let lease: Duration
     private let time: any TimeSource
     private let isAway: @Sendable () -> Bool
-    /// When the vendor last said that its rules have changed.
+    /// When the vendor last announced that its rules have changed.
     private let noticed = Mutex<ContinuousClock.Instant?>(nil)
     private let answered = Atomic<Int64>(0)
     private let disabled = Atomic<Int64>(0)
 
-    /// The client spreads its questions over nine to eleven tenths of the interval.
+    /// The part of the interval after which rules are due: the client spreads its requests over nine to eleven tenths
+    /// of it.
     private static let due = 0.9
-    /// After how long a vendor that failed is asked again, where rules are valid for longer.
+    /// How soon a vendor that failed is asked again, if rules are valid for longer.
     private static let retry = Duration.seconds(5)
 
     init(
@@ -33,13 +35,13 @@ final class SharedRules: RulesetSource {
         (self.source, self.board, self.lease, self.time, self.isAway) = (source, board, lease, time, isAway)
     }
 
-    /// The revision that this machine last heard.
+    /// The latest revision that this machine has read.
     var revision: Int64 { answered.load(ordering: .relaxed) }
 
-    /// The revision with which this machine last heard that the kill switch is on; 0 before.
+    /// The revision with which this machine last read that the kill switch is on; 0 before.
     var disabledRevision: Int64 { disabled.load(ordering: .acquiring) }
 
-    /// Makes the next call ask the vendor, after it announced a change.
+    /// Makes the next call ask the vendor, because it announced a change.
     func expire() { noticed.withLock { $0 = time.instant } }
 
     func ruleset(ifNot validator: String?) async throws(ExperimentationError) -> RulesetAnswer {
@@ -53,7 +55,7 @@ final class SharedRules: RulesetSource {
                 if let answer = try await fetch(under: term, for: known) { return answer }
                 continue
             }
-            // Another is asking the vendor; what is there will do until a change is announced.
+            // Another machine is asking the vendor; the published rules suffice until a change is announced.
             if seen?.body != nil || seen?.isDisabled == true { return try answer(seen, to: known) }
             guard time.instant < end else {
                 throw ExperimentationError(.timeout, "Another machine fetches the rules, and hasn't brought any yet.")
@@ -96,7 +98,7 @@ final class SharedRules: RulesetSource {
         return .replaced(try source.ruleset(restoring: body), validator: String(seen.revision), raw: body)
     }
 
-    /// - Returns: `nil` if another's term began meanwhile, so that what came counts for nothing.
+    /// - Returns: The answer; `nil` if another machine's term began meanwhile, so that this result is discarded.
     private func fetch(
         under term: LeaderTerm,
         for known: Int64?
@@ -123,14 +125,14 @@ final class SharedRules: RulesetSource {
 extension PublishedRow {
     init() { age = .zero }
 
-    /// Takes what the vendor said; the revision grows if that is something else than before.
+    /// Applies the state of the kill switch that the vendor reported; the revision grows if it has changed.
     mutating func change(isDisabled: Bool) {
         failure = nil
         if self.isDisabled != isDisabled { revision += 1 }
         self.isDisabled = isDisabled
     }
 
-    /// Takes new rules.
+    /// Applies new rules.
     mutating func change(isDisabled: Bool, validator: String?, body: [UInt8]) {
         let isNew = self.body != body
         if isNew, self.isDisabled == isDisabled { revision += 1 }

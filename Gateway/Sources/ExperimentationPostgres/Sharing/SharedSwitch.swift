@@ -1,13 +1,13 @@
 import Experimentation
 import Synchronization
 
-/// The kill switch of a vendor that is asked for each user: what one machine hears from it, all know within a second.
+/// The kill switch of a vendor that is asked for each user: what one machine learns from it, all know within a second.
 final class SharedSwitch: RemoteSwitch {
     private struct State {
         var isOn = false
-        /// How many changes are being written down.
+        /// How many changes are being stored.
         var writing = 0
-        /// How often the vendor's word was another than before.
+        /// How often the vendor reported a different state than before.
         var changes = 0
     }
 
@@ -20,7 +20,7 @@ final class SharedSwitch: RemoteSwitch {
         let before = state.withLock { $0.writing == 0 ? $0.changes : nil }
         guard let row = try? await board.look() else { return RemoteSwitchAnswer(isOff: nil, wait: .seconds(1)) }
         let isKnown = state.withLock { state in
-            // What this machine heard meanwhile is newer than what it has read.
+            // What the vendor reported to this machine meanwhile is newer than what was read.
             guard state.changes == before else { return false }
             state.isOn = row.isDisabled
             return true
@@ -28,7 +28,7 @@ final class SharedSwitch: RemoteSwitch {
         return RemoteSwitchAnswer(isOff: isKnown ? row.isDisabled : nil, wait: .seconds(1))
     }
 
-    /// Takes what the vendor said to this machine.
+    /// Takes the state that the vendor reported to this machine.
     func hear(isOn isNowOn: Bool) async {
         let isNew = state.withLock { state in
             guard state.isOn != isNowOn else { return false }

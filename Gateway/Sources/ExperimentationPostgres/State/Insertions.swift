@@ -3,8 +3,8 @@ import Synchronization
 
 /// Puts values under absent keys, several in one transaction.
 ///
-/// A commit waits for the disk, however much it carries. What comes while others are under way goes together with the next one;
-/// a value that comes alone waits for nothing.
+/// A commit waits for the disk, however much it contains. Values that arrive while transactions are under way are put
+/// together in the next one; a value that arrives alone doesn't wait.
 final class Insertions: Sendable {
     private typealias Outcome = Result<StateUpdate, ExperimentationError>
 
@@ -22,16 +22,16 @@ final class Insertions: Sendable {
     private let pool: ConnectionPool
     private let state = Mutex(State())
 
-    /// How many transactions may be under way, which leaves connections to everybody else.
+    /// How many transactions may be under way, so that connections remain for other operations.
     private static let mostAtOnce = 2
-    /// How many values go together.
+    /// How many values one transaction puts at most.
     private static let most = 200
 
     init(_ pool: ConnectionPool) { self.pool = pool }
 
     /// Puts a value, unless the key is there.
     ///
-    /// - Returns: Whether it was put, or the value that is there.
+    /// - Returns: Whether the value was put, or the value that is there.
     /// - Throws: `ErrorCode.store`.
     func put(_ value: [UInt8], for key: String) async throws(ExperimentationError) -> StateUpdate {
         while true {
@@ -46,7 +46,7 @@ final class Insertions: Sendable {
                 if begins { Task { await self.run() } }
             }
             let update = try outcome.get()
-            // The key that was in the way has been removed since.
+            // A conflict without a value means that the key has been removed since.
             if update != .conflict(nil) { return update }
         }
     }
@@ -55,7 +55,7 @@ final class Insertions: Sendable {
         while let batch = next() { await carryOut(batch) }
     }
 
-    /// The next values to go together, each key once; `nil` if there are none, and then one fewer runs.
+    /// The values for the next transaction, each key once; `nil` if there are none, so that one fewer transaction runs.
     private func next() -> [Insertion]? {
         state.withLock { state in
             var keys: Set<[UInt8]> = []
@@ -78,7 +78,7 @@ final class Insertions: Sendable {
         let (keys, values) = (batch.map(\.key), batch.map(\.value))
         do throws(ExperimentationError) {
             let (put, found) = try await pool.transaction { transaction throws(ConnectionFailure) in
-                // In the order of keys, so that two machines that put the same ones don't wait for each other.
+                // In the order of keys, so that two machines that put the same keys don't wait for each other.
                 let answers = try transaction.ask(
                     Statement(
                         """
@@ -89,7 +89,7 @@ final class Insertions: Sendable {
                         .blobs(keys),
                         .blobs(values)
                     ),
-                    // A statement of its own, which sees what stood in the way.
+                    // A separate statement, which sees the conflicting values.
                     Statement("SELECT key, value FROM state WHERE key = ANY($1)", .blobs(keys))
                 )
                 let put = Set(answers[0].map { $0.bytes(0) })

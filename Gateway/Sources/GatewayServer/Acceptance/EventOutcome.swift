@@ -10,7 +10,7 @@ enum EventOutcome: Sendable, Equatable {
     /// It was refused, for this reason.
     case refused(EventRefusal)
 
-    /// Whether the store has accepted it, now or before.
+    /// Whether the store has accepted the event, now or before.
     var isInStore: Bool { self == .accepted || self == .repeated }
 
     /// Whether the store couldn't be reached, or didn't answer.

@@ -1,9 +1,9 @@
 import Experimentation
 import Synchronization
 
-/// Deletes the ids of past days: a few days with each look, and in portions, so that nothing loads a store for long.
+/// Deletes the ids of past days: a few days with each call, and in portions, so that no store is under load for long.
 final class Forgetting: Sendable {
-    /// The days that are to be looked at, from the latest one back.
+    /// The days to check, from the latest one back.
     private struct Round {
         let begun: Int
         var next: Int
@@ -12,7 +12,7 @@ final class Forgetting: Sendable {
 
     private struct State {
         var round: Round?
-        /// The day on which everything was deleted last; `nil` before the first time in this process.
+        /// The last day on which everything was deleted; `nil` before the first time in this process.
         var done: Int?
     }
 
@@ -21,16 +21,16 @@ final class Forgetting: Sendable {
 
     /// How many days back earlier runs may have left ids.
     private static let longestAgo = 400
-    /// How many days one look takes in.
+    /// How many days one call checks.
     private static let daysOfLook = 8
 
     init(_ seen: SeenEvents) { self.seen = seen }
 
     /// Deletes what is older than yesterday, once a day; called periodically.
     ///
-    /// What earlier runs may have left takes several calls.
+    /// Deleting what earlier runs may have left takes several calls.
     ///
-    /// - Throws: `ErrorCode.store`, and `ErrorCode.cancelled` when the task is; the next call continues.
+    /// - Throws: `ErrorCode.store`, and `ErrorCode.cancelled` if the task is cancelled; the next call continues.
     func look() async throws(ExperimentationError) {
         let today = seen.today
         let round = state.withLock { state -> Round? in
@@ -52,9 +52,9 @@ final class Forgetting: Sendable {
 }
 
 extension SeenEvents {
-    /// How many ids are deleted in one transaction, roughly.
+    /// The approximate number of ids that one transaction deletes.
     private static let portion = 5_000
-    /// The digits of a digest that choose the sample by which the ids of a day are counted.
+    /// The prefix of the digests in the sample from which the number of a day's ids is estimated.
     private static let sample = "000"
     /// How many samples there are.
     private static let samples = 4_096
@@ -63,16 +63,16 @@ extension SeenEvents {
     ///
     /// - Throws: `ErrorCode.store`, and `ErrorCode.cancelled` between two portions.
     fileprivate func forget(day: Int) async throws(ExperimentationError) {
-        // Digests are spread evenly, so a few tell how many there are without a list of all.
+        // Digests are spread evenly, so a sample shows how many there are without a list of all.
         let found = try await state.keys(beginningWith: key(Self.sample, day: day)).count
-        // A removal has a file rewritten, so a day without ids is skipped.
+        // A removal rewrites a file, so a day without ids is skipped.
         if found == 0, try await state.keys(beginningWith: key("", day: day)).isEmpty { return }
         var digits = 0
         while digits < Self.sample.count, found * (Self.samples >> (4 * digits)) > Self.portion { digits += 1 }
         let portions = 1 << (4 * digits)
         for number in 0..<portions {
             if Task.isCancelled { throw ExperimentationError(.cancelled, "The ids of past days are deleted later.") }
-            // The digits of the number, with zeros in front.
+            // The digits of the number, with leading zeros.
             let beginning = String(String(number + portions, radix: 16).dropFirst())
             try await state.removeAll(beginningWith: key(beginning, day: day))
         }

@@ -5,12 +5,12 @@ import Foundation
 /// The ids of accepted events, kept in the tenant's store for at least a day.
 ///
 /// An id is stored as a digest under the day of its acceptance; today and yesterday are checked. A crash between
-/// accepting an event and storing its id must not cause a second acceptance, so each request first records what it is
+/// accepting an event and storing its id must not cause a second acceptance. So each request first records what it is
 /// about to accept; after a crash, exactly those ids are looked up among the waiting events.
 ///
-/// An id is claimed by the store's compare-and-set before its event is accepted, so that of several instances receiving the
-/// same event at once only one accepts it. The claim is given back only if the event certainly wasn't accepted: a request
-/// that finds a claim that is over looks for the event first.
+/// An id is claimed by the store's compare-and-set before its event is accepted, so that only one of several instances
+/// that receive the same event at once accepts it. The claim is released only if the event certainly wasn't accepted: a
+/// request that finds an expired claim looks for the event first.
 struct SeenEvents: Sendable {
     let state: any StateStore
     let time: any TimeSource
@@ -41,7 +41,8 @@ struct SeenEvents: Sendable {
 
     /// How long a claim is valid, in seconds; after that another instance may accept the event.
     private static let claimSeconds = 20.0
-    /// How long before and after midnight claims may be found under two days: as long as they last, and what clocks differ by.
+    /// How long before and after midnight claims may be found under two days: the time that claims last, plus the
+    /// difference between clocks.
     private static let midnightSeconds = 60.0
     private static let accepted: [UInt8] = [1]
 
@@ -60,7 +61,8 @@ struct SeenEvents: Sendable {
     /// The number of the day (UTC).
     var today: Int { Int((time.now.timeIntervalSince1970 / 86_400).rounded(.down)) }
 
-    /// The key of a digest under a day; with a part of one, the prefix of all that begin with it.
+    /// The key of a digest under a day; for the beginning of a digest, the prefix of the keys of all digests with this
+    /// beginning.
     func key(_ digest: String, day: Int) -> String { "\(Self.prefix)\(day)/\(digest)" }
 
     /// Claims an id, unless it was accepted today or yesterday.
@@ -68,7 +70,7 @@ struct SeenEvents: Sendable {
         let today = today
         let yesterday = try await standing(of: digest, on: today - 1)
         guard yesterday.isForCaller else {
-            // What was claimed before midnight may have been accepted after it.
+            // An event that was claimed before midnight may have been accepted after it.
             return try await standing(of: digest, on: today) == .seen ? .seen : yesterday
         }
         let now = time.now.timeIntervalSince1970
@@ -78,17 +80,18 @@ struct SeenEvents: Sendable {
             switch try await state.update(key(digest, day: today), to: claim, if: expected) {
             case .updated:
                 var found: Set<Claim> = [yesterday, expected == nil ? .claimed : .taken]
-                // Of two that claim an id around midnight, or by different clocks, each sees the other's claim, and gives way.
+                // If two instances claim an id around midnight, or by different clocks, each sees the other's claim and
+                // gives way.
                 for day in neighbours(of: today, at: now) {
                     let other = try await standing(of: digest, on: day)
                     guard other.isForCaller else {
-                        // A claim that was over stays, so that the next request looks for its event.
+                        // An expired claim stays, so that the next request looks for its event.
                         _ = try await state.update(key(digest, day: today), to: expected, if: claim)
                         return other
                     }
                     found.insert(other)
                 }
-                // The event of a claim that is over may have been accepted, under whichever day.
+                // The event of an expired claim may have been accepted, under any of these days.
                 return found.contains(.taken) ? .taken : .claimed
             case .conflict(Self.accepted?): return .seen
             case .conflict(let other):
@@ -98,7 +101,7 @@ struct SeenEvents: Sendable {
         }
     }
 
-    /// What claiming an id comes to, as far as a day has its key.
+    /// The outcome of claiming an id, according to its key for one day.
     private func standing(of digest: String, on day: Int) async throws(ExperimentationError) -> Claim {
         guard let value = try await state.value(for: key(digest, day: day)) else { return .claimed }
         if value == Self.accepted { return .seen }
@@ -122,10 +125,10 @@ struct SeenEvents: Sendable {
         return end <= now
     }
 
-    /// Releases this instance's claim of an event that was not accepted; one that another took over stays.
+    /// Releases this instance's claim of an event that was not accepted; a claim that another instance took over stays.
     func giveBack(_ digest: String) async throws(ExperimentationError) {
         let today = today
-        // It may be from before midnight.
+        // The claim may be from before midnight.
         for day in [today, today - 1] {
             let key = key(digest, day: day)
             guard let claim = try await state.value(for: key), claim.starts(with: owner.utf8) else { continue }

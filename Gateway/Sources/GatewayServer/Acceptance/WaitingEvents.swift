@@ -1,7 +1,7 @@
 import Experimentation
 
 extension ExperimentationClient {
-    /// Whether an event waits in a store that can't be asked by id.
+    /// Whether an event waits, in a store that can't look it up by id.
     ///
     /// - Throws: `ErrorCode.store`.
     func isWaiting(_ id: String) async throws(ExperimentationError) -> Bool {

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The assignments given to a tenant's users, for vendors that promise to keep them.
 ///
-/// The first assignment stored wins, whichever instance stored it. An answer waits for the store for at most a second; after
-/// that the computed assignment is answered, and stored later unless another instance was first.
+/// The first assignment stored wins, whichever instance stored it. An answer waits for the store for at most a second.
+/// After that it has the computed assignment, which is stored later unless another instance was first.
 final class AssignmentBook: Sendable {
     /// Accepts assignments that couldn't be stored.
     typealias Later = @Sendable (AssignmentRecord) async -> Void
@@ -67,7 +67,7 @@ final class AssignmentBook: Sendable {
         }
         let entry = found ?? Entry(isWritten: false)
         guard entry.isWritten else { return entry }
-        // Where others write, an empty result may be outdated in a moment, so it isn't remembered.
+        // If other instances write, an empty result may soon be outdated, so it isn't remembered.
         if !entry.assignments.variations.isEmpty {
             note(entry, userID, unlessForgottenSince: forgettings)
         } else if !isShared {
@@ -88,7 +88,7 @@ final class AssignmentBook: Sendable {
     ///   - assignments: The new ones.
     ///   - entry: What was known when they were computed.
     ///   - userID: The user.
-    /// - Returns: The user's assignments now; another instance's where that was first.
+    /// - Returns: The user's assignments now: those of another instance where it was first.
     func keep(_ assignments: EarlierAssignments, beside entry: Entry, of userID: String) async -> EarlierAssignments {
         let all = Self.merged(entry.assignments, assignments)
         if entry.isWritten, all == entry.assignments { return all }
@@ -101,7 +101,7 @@ final class AssignmentBook: Sendable {
             note(Entry(assignments: written), userID, unlessForgottenSince: forgettings)
             return written
         }
-        // Remembered, so that it is handed over once rather than with every evaluation.
+        // Remembered, so that the record is handed over once rather than with every evaluation.
         let isNew = entries.entry(of: userID, at: time.instant)?.assignments != all
         note(Entry(assignments: all, isWritten: false), userID, unlessForgottenSince: forgettings)
         if isNew { await later(record) }
@@ -139,7 +139,7 @@ final class AssignmentBook: Sendable {
     func forget(_ userID: String) async throws(ExperimentationError) {
         entries.remove(userID)
         try await state.removeAll(beginningWith: [key(userID)])
-        // Once more: until now it could be read.
+        // Forgotten once more, because other calls could read the assignments until the store had removed them.
         entries.forget(userID)
     }
 

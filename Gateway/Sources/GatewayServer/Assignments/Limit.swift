@@ -22,7 +22,7 @@ enum Limit {
         }
     }
 
-    /// A continuation that only the first may resume.
+    /// A continuation that only the first caller resumes.
     private final class Once<Value: Sendable>: Sendable {
         private let continuation: Mutex<CheckedContinuation<Value?, Never>?>
 

@@ -1,17 +1,17 @@
 import Experimentation
 import Synchronization
 
-/// A cache of recently seen users, bounded in number; entries expire after a minute, because other instances may delete a
-/// user's data.
+/// A cache of recently seen users, bounded in number; entries expire after a minute, because other instances may delete
+/// data.
 final class RecentEntries: Sendable {
     private struct Known {
         var entry: AssignmentBook.Entry
         var end: ContinuousClock.Instant
     }
 
-    /// A user by the bytes of the id: Unicode takes two for equal that may belong to two people.
+    /// A user by the bytes of the id: ids that Unicode treats as equal may belong to two people.
     ///
-    /// A long id is known by its digest, so that the entries are bounded in size as well; a short one needs none.
+    /// A long id is replaced by its digest, so that entries are bounded in size as well; a short one is kept as it is.
     private enum ExactUser: Hashable {
         case bytes([UInt8])
         case digest(String)
@@ -36,7 +36,8 @@ final class RecentEntries: Sendable {
         state = Mutex(State(table: RecentTable(limit: limit)))
     }
 
-    /// How often a user was forgotten so far: what was read before isn't remembered after it.
+    /// How often users have been forgotten so far: a result read before a user was forgotten isn't remembered
+    /// afterward.
     var forgettings: Int { state.withLock { $0.forgettings } }
 
     func entry(of userID: String, at now: ContinuousClock.Instant) -> AssignmentBook.Entry? {
@@ -45,7 +46,7 @@ final class RecentEntries: Sendable {
         return known.entry
     }
 
-    /// Adds what was read, unless something was written meanwhile, or a user forgotten.
+    /// Adds what was read, unless something was written or a user was forgotten meanwhile.
     func add(
         _ entry: AssignmentBook.Entry,
         of userID: String,

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A bounded set of the newest members.
+/// A set of the newest members, bounded in number.
 final class BoundedSet<Member: Hashable & Sendable>: Sendable {
     private let members: Mutex<RecentTable<Member, Bool>>
 
@@ -17,7 +17,7 @@ final class BoundedSet<Member: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Whether a member is there.
+    /// Whether the set contains a member.
     func contains(_ member: Member) -> Bool { members.withLock { $0[member] != nil } }
 
     /// Removes a member.

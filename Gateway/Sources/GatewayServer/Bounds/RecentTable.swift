@@ -1,7 +1,8 @@
 /// A table of recent entries, bounded in weight.
 ///
-/// It has two halves. When the younger one is full, it takes the place of the older one, which is given up; so an entry stays for at
-/// least half of the table's weight in newer ones, at the cost of a dictionary's access.
+/// The table has two halves. When the younger half is full, it replaces the older half, whose entries are dropped. So
+/// an entry stays until at least half of the table's weight in newer entries has been added, at the cost of a
+/// dictionary access.
 struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private var young: [Key: Value] = [:]
     private var old: [Key: Value] = [:]
@@ -10,7 +11,7 @@ struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// Creates an empty table.
     ///
-    /// - Parameter limit: How much it may weigh: the number of its entries, unless they are given weights.
+    /// - Parameter limit: The maximum weight: the number of entries, unless they have weights.
     init(limit: Int) { self.limit = limit }
 
     /// The number of entries.
@@ -19,7 +20,7 @@ struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// The value of a key.
     subscript(key: Key) -> Value? { young[key] ?? old[key] }
 
-    /// Whether a key is among those that go next.
+    /// Whether a key is among those that are dropped next.
     func isOld(_ key: Key) -> Bool { young[key] == nil && old[key] != nil }
 
     /// Sets the value of a key, which is young again.
@@ -27,7 +28,7 @@ struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - value: The value.
     ///   - key: The key.
-    ///   - size: What the entry weighs; one of more than half of the table's isn't kept.
+    ///   - size: The entry's weight; an entry of more than half of the table's weight isn't kept.
     mutating func set(_ value: Value, for key: Key, weighing size: Int = 1) {
         guard size <= limit / 2 else { return }
         if weight + size > limit / 2 { (young, old, weight) = ([:], young, 0) }

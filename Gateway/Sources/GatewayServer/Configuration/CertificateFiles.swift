@@ -4,7 +4,7 @@ import NIOSSL
 
 /// Where the gateway's certificate and its private key are.
 public struct CertificateFiles: Sendable, Hashable {
-    /// The certificate in PEM, with those between it and the root.
+    /// The certificate in PEM, with the intermediate certificates between it and the root.
     public var certificate: URL
     /// The private key in PEM.
     public var key: URL

@@ -23,7 +23,7 @@ public struct ConfigurationFile: Sendable {
         self.variables = variables
     }
 
-    /// Reads and validates the file and all files that it refers to.
+    /// Reads and validates the file, and all files that it refers to.
     ///
     /// - Throws: `ErrorCode.configuration`, naming file, key and what was expected.
     public func read() async throws(ExperimentationError) -> GatewayConfiguration {

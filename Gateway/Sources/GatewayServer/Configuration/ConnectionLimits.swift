@@ -8,7 +8,7 @@ public struct ConnectionLimits: Sendable, Hashable {
     public var headFields = 100
     /// The maximum size of a body, in bytes; larger ones get 413, and the connection is closed.
     public var bodyBytes = 1_000_000
-    /// The maximum time from the end of a head to the end of its body; then 408.
+    /// The maximum time from the end of a head to the end of its body; a slower one gets 408.
     public var bodyTime = Duration.seconds(10)
     /// The maximum time from the first byte of a head to its end; then the connection is closed.
     public var headTime = Duration.seconds(8)

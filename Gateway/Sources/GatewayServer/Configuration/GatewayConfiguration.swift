@@ -8,7 +8,7 @@ public struct GatewayConfiguration: Sendable {
     public var host = "127.0.0.1"
     /// The port; 0 for any free one.
     public var port = 0
-    /// The certificate by which connections are encrypted; `nil` to leave that to a proxy.
+    /// The certificate with which connections are encrypted; `nil` to leave that to a proxy.
     public var certificate: CertificateFiles?
     /// The limits of a connection.
     public var limits = ConnectionLimits()
@@ -16,13 +16,13 @@ public struct GatewayConfiguration: Sendable {
     public var origins: [String] = []
     /// How long to keep serving after the termination signal, so that a load balancer notices the failing `/ready`.
     ///
-    /// Longer than the interval at which it asks.
+    /// Choose a time longer than the interval at which the load balancer asks.
     public var drain = Duration.seconds(5)
     /// How long the shutdown may take after that, before remaining requests are cut off.
     public var patience = Duration.seconds(30)
     /// The tokens that give access to metrics and the console.
     public var operatorTokens: [TokenDigest] = []
-    /// From which level on a program logs.
+    /// The lowest level that a program logs.
     public var logLevel = Logger.Level.warning
     /// The tenants; each token belongs to one of them.
     public var tenants: [TenantConfiguration]

@@ -129,7 +129,7 @@ struct Setting: Sendable {
             + key.map { $0 == "." ? "_" : $0.isUppercase ? "_\($0)" : $0.uppercased() }.joined()
     }
 
-    /// How the names of these variables begin.
+    /// The prefix of these variables' names.
     static let variablePrefix = "XP_GATEWAY_"
 
     /// The default, for the last provider in the chain; `nil` for a required setting.
@@ -162,7 +162,7 @@ public enum SettingReference {
     /// The gateway's own keys as a table in Markdown.
     public static var gateway: String { table(Setting.gateway) }
 
-    /// Each tenant's keys, behind `tenants.NAME.`, as a table in Markdown.
+    /// Each tenant's keys, under `tenants.NAME.`, as a table in Markdown.
     public static var tenant: String { table(Setting.tenant) }
 
     private static func table(_ settings: [Setting]) -> String {

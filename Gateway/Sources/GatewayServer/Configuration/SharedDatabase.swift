@@ -8,13 +8,13 @@ public struct SharedDatabase: Sendable, Hashable {
     public var schema: String
     /// The maximum number of connections.
     public var connections: Int
-    /// The time after which other instances deliver what a lost one had leased.
+    /// The time after which other instances deliver what an instance that died had leased.
     public var lease: Duration
     /// The SQLite file for what is accepted while the database is away; `nil` to refuse it.
     public var meanwhile: URL?
     /// How many bytes may wait in that file; more is refused.
     public var meanwhileBytes: Int
-    /// How long its tables may take where no request waits for them; `nil` for a minute.
+    /// How long opening its tables may take if no request waits for them; `nil` for a minute.
     var openingPatience: Duration?
 
     /// Creates a place for a tenant's data.

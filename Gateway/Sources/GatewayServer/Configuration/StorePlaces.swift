@@ -1,6 +1,7 @@
 import Foundation
 
-/// Where tenants keep their data: each in a place of its own, because the ids of users and events in it are a tenant's.
+/// Where tenants keep their data: each in a place of its own, because the ids of users and events in it belong to one
+/// tenant.
 enum StorePlaces {
     /// The key of the first setting that names another tenant's place; `nil` if there is none.
     static func shared(by tenants: [TenantConfiguration]) -> String? {

@@ -12,11 +12,11 @@ public struct TenantConfiguration: Sendable {
         case single
     }
 
-    /// What becomes of the assignments that users are answered with.
+    /// What becomes of the assignments in answers to users.
     public enum Assignments: String, Sendable, Hashable, CaseIterable {
-        /// The first is written down and holds, where the vendor promises to keep assignments and the user may be known.
+        /// The first is stored and kept if the vendor promises to keep assignments and the user's consent allows it.
         case kept
-        /// Each answer is computed from the rules of that moment.
+        /// Each answer is computed from the current rules.
         case computed
     }
 
@@ -44,15 +44,15 @@ public struct TenantConfiguration: Sendable {
     public var store: Store
     /// The exposures that single evaluations record; `single` by default.
     public var exposures: Exposures = .single
-    /// Whether assignments are written down; `kept` unless set.
+    /// Whether assignments are stored; `kept` by default.
     public var assignments: Assignments = .kept
     /// The consent assumed for users whose context states none; `unknown` by default.
     public var consent: Consent = .unknown
     /// The types of flags whose values don't determine them.
     public var types: [String: FlagType] = [:]
-    /// How long decisions of a vendor that is asked for each user are used again; a move asks each time.
+    /// How long decisions of a vendor that is asked for each user are reused; in a move, vendors are asked each time.
     public var reuse = AnswerReuse()
-    /// How many bytes of memory they may take, roughly.
+    /// How many bytes of memory these decisions may take, roughly.
     public var decisionBytes = 64_000_000
     /// The rate limit; `nil` for none.
     public var rateLimit: RateLimit?

@@ -6,16 +6,16 @@ import VendorCatalog
 
 /// A tenant's move from one vendor to another: the plan, and the settings of both vendors.
 public struct TenantMove: Sendable, Hashable {
-    /// How the move is to go.
+    /// The plan of the move.
     public var plan: MigrationPlan
     /// The plan's file, for messages.
     public var file: String
-    /// The vendor that is left, in the format of `VendorCatalog`, with its file.
+    /// The old vendor, in the format of `VendorCatalog`, with its file.
     public var old: VendorFile
-    /// The vendor that is moved to.
+    /// The new vendor.
     public var new: VendorFile
 
-    /// A vendor and its settings, with the file that has them.
+    /// A vendor and its settings, with the file that contains them.
     public struct VendorFile: Sendable, Hashable {
         /// The vendor and its settings.
         public var settings: FlagValue
@@ -81,7 +81,7 @@ public struct TenantMove: Sendable, Hashable {
         )
     }
 
-    /// The move without its stage, as identity: changing the stage doesn't need a new connection.
+    /// The move without its stage, which identifies the connection: changing the stage doesn't need a new one.
     var withoutStage: TenantMove {
         var move = self
         (move.plan.stage, move.plan.share, move.plan.revision) = (.off, 0, 0)

@@ -9,7 +9,7 @@ public struct TokenDigest: Sendable, Hashable {
 
     /// Creates a digest from 64 hexadecimal digits, as printed by `sha256sum`.
     ///
-    /// - Parameter text: The digits; anything else gives `nil`.
+    /// - Parameter text: The digits; for anything else the result is `nil`.
     public init?(hexadecimal text: String) {
         guard text.utf8.count == 64 else { return nil }
         var bytes: [UInt8] = []

@@ -2,12 +2,12 @@ import Experimentation
 import ExperimentationMigration
 
 extension ChangeStreams {
-    /// Announces what a client says of its rules and its kill switch, until it ends.
+    /// Announces a client's events about its rules and its kill switch, until the client ends.
     ///
     /// - Parameters:
-    ///   - events: What the client says.
-    ///   - lacksRules: Whether the client computes decisions and had no rules before: with the first ones, those who got
-    ///     errors so far get values.
+    ///   - events: The client's events.
+    ///   - lacksRules: Whether the client computes decisions and had no rules before: with the first rules, callers
+    ///     that got errors so far get values.
     func announce(_ events: AsyncStream<ProviderEvent>, lacksRules: Bool = false) async {
         var (lacksRules, wasDisabled) = (lacksRules, false)
         for await event in events {
@@ -19,11 +19,11 @@ extension ChangeStreams {
         }
     }
 
-    /// Announces that a move goes on or back, until it ends: another vendor may decide then.
+    /// Announces that a move goes forward or back, because another vendor may then decide; ends with the reports.
     ///
     /// - Parameters:
     ///   - reports: The move's reports.
-    ///   - first: Its report before them: of those that come at once only the last is heard.
+    ///   - first: The move's report before these: of reports that arrive together, only the last is received.
     func announce(_ reports: AsyncStream<MigrationReport>, since first: MigrationReport) async {
         var before = (first.stage, first.share)
         for await report in reports {

@@ -4,21 +4,21 @@ import Synchronization
 
 /// Announces possible flag changes to the clients of one tenant.
 ///
-/// A stream only carries the fact; clients then evaluate again. It passes on the number of changes so far, so that a
-/// slow client misses none: the latest number covers all before it.
+/// A stream carries only the fact that something may have changed; clients then evaluate again. Listeners get the
+/// number of changes so far, so that a slow client misses none: the latest number covers all before it.
 final class ChangeStreams: Sendable {
-    /// A client that listens; its closures are called on any thread and must not wait.
+    /// A client that listens; its closures are called on any thread, and must not wait.
     struct Listener: Sendable {
-        /// Says the number of changes so far, with each heartbeat or change.
+        /// Called with the number of changes so far, for each heartbeat or change.
         let tell: @Sendable (Int) -> Void
-        /// Says that there are no more.
+        /// Called when the stream ends.
         let end: @Sendable () -> Void
     }
 
-    /// A listener's place.
+    /// A listener's place in the list.
     struct Place: Sendable {
         let id: Int
-        /// The number of changes before.
+        /// The number of changes before the listener joined.
         let count: Int
     }
 
@@ -29,7 +29,7 @@ final class ChangeStreams: Sendable {
         var isFinished = false
     }
 
-    /// See ``DatabaseSight`` for why the closure isn't held by itself.
+    /// Wraps the closure in a struct, for the reason given in ``DatabaseSight``.
     private struct Source {
         var revision: @Sendable () -> Int64? = { nil }
     }
@@ -55,7 +55,7 @@ final class ChangeStreams: Sendable {
         for stream in streams { stream.tell(changes) }
     }
 
-    /// Ends every stream; clients that still may can listen again.
+    /// Ends every stream; clients that are still allowed to can listen again.
     func hangUp() {
         let streams = state.withLock { Array($0.streams.values) }
         for stream in streams { stream.end() }
@@ -69,7 +69,8 @@ final class ChangeStreams: Sendable {
 
     /// Lets a client listen.
     ///
-    /// - Returns: Its place, to be given to ``leave(_:)``; `nil` if the maximum number are listening, and after the end.
+    /// - Returns: The client's place, for ``leave(_:)``; `nil` if the maximum number of clients are listening, and
+    ///   after the end.
     func listen(_ listener: Listener, atMost most: Int = .max) -> Place? {
         state.withLock { state in
             guard !state.isFinished, state.streams.count < most else { return nil }
@@ -80,16 +81,16 @@ final class ChangeStreams: Sendable {
         }
     }
 
-    /// Ends a client's listening, without a word to it.
+    /// Removes a client from the listeners, without notifying it.
     func leave(_ id: Int) { state.withLock { _ = $0.streams.removeValue(forKey: id) } }
 
     /// The answer to a client that can't listen over this connection.
     ///
     /// - Parameter most: The maximum number of streams.
-    /// - Returns: 429 if there are as many; otherwise 503, because the connection has other answers to bring first, the
-    ///   request has a body, or the instance is about to end.
+    /// - Returns: 429 if the maximum is reached; otherwise 503, because the connection has to send other answers first,
+    ///   the request has a body, or the instance is about to end.
     func refusal(atMost most: Int) -> Answer {
-        // Long enough for clients to poll without a stream meanwhile.
+        // The wait is long enough for clients to poll without a stream meanwhile.
         count >= most
             ? .empty(.tooManyRequests, [.retryAfter: "30"])
             : .empty(.serviceUnavailable, [.retryAfter: "1", .connection: "close"])
@@ -106,17 +107,18 @@ final class ChangeStreams: Sendable {
     ///
     /// - Parameters:
     ///   - count: The number of changes so far.
-    ///   - last: The number that the client was told last; `nil` at the beginning, when it needn't evaluate again.
+    ///   - last: The last number that was sent to the client; `nil` at the beginning, when it needn't evaluate again.
     /// - Returns: The event.
     func text(_ count: Int, after last: Int?) -> String {
         guard let last else { return ": says when to ask again\n\n" }
         guard count > last else { return ":\n\n" }
-        // The client sends the tag with its question, so that an instance that is behind reads the shared rules first.
+        // The client sends the tag with its next request, so that an instance that is behind reads the shared rules
+        // first.
         let tag = source.withLock { $0 }.revision().map { #","etag":"\"rules.\#($0)\"""# } ?? ""
         return "id: \(count)\nevent: message\ndata: {\"type\":\"refetchEvaluation\"\(tag)}\n\n"
     }
 
-    /// Sets what says the revision of the rules that instances share; `nil` where they share none.
+    /// Sets the closure that returns the revision of the rules that instances share; `nil` if they share none.
     func announce(by revision: @escaping @Sendable () -> Int64?) {
         source.withLock { $0 = Source(revision: revision) }
     }

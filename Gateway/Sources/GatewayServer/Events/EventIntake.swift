@@ -3,34 +3,34 @@ import Foundation
 import GatewayBodies
 import Synchronization
 
-/// Accepts the events of a tenant: each id once, durably before it is confirmed, and in order per user.
+/// Accepts the events of a tenant: each id once, stored durably before the answer, and in order for each user.
 final class EventIntake: Sendable {
     private let client: ExperimentationClient
     let seen: SeenEvents
     private let forgetting: Forgetting
-    /// Takes what the shared database can't; `nil` where there is none, or no place for it.
+    /// Takes what the shared database can't; `nil` if there is no shared database, or no file for this purpose.
     private let meanwhile: Meanwhile?
     private let wasAccepted: WasAccepted
-    /// Whether events are taken only by ``meanwhile``.
+    /// Whether only ``meanwhile`` takes events.
     private let isClosed: Bool
     private let flights = Mutex<[String: Task<EventOutcome, Never>]>([:])
     /// The digests of accepted events that couldn't be recorded as such.
     private let unrecorded = BoundedSet<String>(limit: 10_000)
-    /// The keys of events that were accepted lately: while the database is away, nothing else knows of them.
+    /// The keys of events that were accepted recently: while the database is away, they are recorded nowhere else.
     private let recent = BoundedSet<String>(limit: 100_000)
 
     /// Whether an event was accepted although its acceptance failed, by its id and its user's.
     typealias WasAccepted = @Sendable (_ id: String, _ userID: String) async throws(ExperimentationError) -> Bool
 
-    /// Creates an intake, and looks after what a crash may have left.
+    /// Creates an intake, and recovers what a crash may have left.
     ///
     /// - Parameters:
     ///   - client: Where events go.
     ///   - seen: The ids that were accepted.
     ///   - meanwhile: Takes events while the store is away.
-    ///   - isClosed: Whether the store isn't the tenant's own, so that events are taken only meanwhile, or not at all.
-    ///   - wasAccepted: Asks the store about an event whose acceptance had no outcome; by default it is looked for
-    ///     among all that wait.
+    ///   - isClosed: Whether the store isn't the tenant's own, so that only `meanwhile` takes events, or nothing does.
+    ///   - wasAccepted: Asks the store about an event whose acceptance had no outcome; by default, looks for it among
+    ///     all waiting events.
     /// - Throws: `ErrorCode.store`.
     init(
         _ client: ExperimentationClient,
@@ -82,20 +82,20 @@ final class EventIntake: Sendable {
 
     /// Accepts an event into the file.
     ///
-    /// A denial counts here before it reaches the database: until then the client sends nothing of what waits there.
+    /// A denial applies before it reaches the database: until then the client sends none of the user's events there.
     private func take(_ event: EventRequest, by meanwhile: Meanwhile) async -> EventOutcome {
         let outcome = await meanwhile.take(event)
         if !isClosed, outcome == .accepted, case .consentChanged(false) = event.event.kind {
             var denying = event.user
             denying.consent = .denied
-            // This notes it, and waits for nothing: it is owed if the database doesn't take it. The vendor is told of it
-            // once it is transferred.
+            // This notes the denial without waiting: if the database doesn't take it, it is owed. The vendor receives
+            // it once it is transferred.
             _ = client.session(for: denying)
         }
         return outcome
     }
 
-    /// The events of a user in a request, which keep their order: what follows one that may pass later waits for it.
+    /// A user's events in a request, in order: an event that may be accepted later holds back those after it.
     private struct Line {
         private var stop: EventRefusal?
 
@@ -117,7 +117,7 @@ final class EventIntake: Sendable {
 
     /// Takes events into the tenant's store, or not at all.
     ///
-    /// - Returns: What became of each, in their order.
+    /// - Returns: The outcome of each, in order.
     func carryOut(_ events: [Result<EventRequest, EventRefusal>]) async -> [EventOutcome] {
         let request = UUID().uuidString
         let digests = events.compactMap { try? SeenEvents.digest($0.get().id) }
@@ -145,7 +145,7 @@ final class EventIntake: Sendable {
             }
             for await lane in group { for (place, outcome) in lane { outcomes[place] = outcome } }
         }
-        // The next run recovers the record that stays, or whose removal fails.
+        // If the record stays, or its removal fails, the next run recovers from it.
         if !digests.contains(where: unrecorded.contains) { try? await seen.end(request: request) }
         return outcomes
     }
@@ -204,7 +204,7 @@ final class EventIntake: Sendable {
             }
         } catch {
             let refusal = Self.refusal(error)
-            // If the outcome is open, the event may be there: the claim stays, so that the event is looked for.
+            // If the outcome is open, the event may be there: the claim stays, so that the next request looks for it.
             if !refusal.isOpen { try? await seen.giveBack(digest) }
             return .refused(refusal)
         }
@@ -212,10 +212,10 @@ final class EventIntake: Sendable {
         return .accepted
     }
 
-    /// Notes that an event was accepted that doesn't go to the store: a repetition is recognized.
+    /// Records an accepted event that doesn't go to the store, so that a repetition is recognized.
     func note(_ event: EventRequest) async { await record(SeenEvents.digest(event.id)) }
 
-    /// Records that an event was accepted; what can't be written is remembered until it can.
+    /// Records that an event was accepted; a record that can't be written is kept in memory until it can be.
     private func record(_ digest: String) async {
         _ = recent.insert(seen.key(digest, day: seen.today))
         do throws(ExperimentationError) {
@@ -226,7 +226,7 @@ final class EventIntake: Sendable {
         }
     }
 
-    /// Whether this instance knows by itself that an event was accepted today or yesterday.
+    /// Whether this instance knows from its own memory that an event was accepted today or yesterday.
     private func wasAcceptedLately(_ event: EventRequest) -> Bool {
         let (digest, today) = (SeenEvents.digest(event.id), seen.today)
         return [today, today - 1].contains { recent.contains(seen.key(digest, day: $0)) }
@@ -250,7 +250,7 @@ extension EventRefusal {
 }
 
 extension ExperimentationClient {
-    /// Whether an event won't be refused for what it is, once the store is there.
+    /// Whether an event won't be refused for its kind or content once the store is back.
     fileprivate func takes(_ event: EventRequest) -> Bool {
         if case .consentChanged = event.event.kind { true } else { supports(event.event) }
     }

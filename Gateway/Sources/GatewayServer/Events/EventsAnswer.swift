@@ -6,8 +6,8 @@ import HTTPTypes
 enum EventsAnswer {
     /// Reports the outcome of each event.
     ///
-    /// 200 if every event was accepted or never will be. 503 if at least one may be accepted later: the whole request
-    /// can be repeated, because events already accepted are recognized by their ids.
+    /// The status is 200 if each event either was accepted or never will be. It is 503 if at least one may be accepted
+    /// later. The whole request can then be repeated, because events already accepted are recognized by their ids.
     static func of(_ outcomes: [EventOutcome], to events: [Result<EventRequest, EventRefusal>]) -> Answer {
         var (accepted, repeated, refused, mayPass) = (0, 0, 0, false)
         var results: [FlagValue] = []

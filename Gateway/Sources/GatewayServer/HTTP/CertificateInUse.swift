@@ -11,7 +11,7 @@ final class CertificateInUse: Sendable {
     /// - Throws: `ErrorCode.configuration`, naming the file.
     init(_ files: CertificateFiles) throws(ExperimentationError) { state = Mutex(try files.context()) }
 
-    /// Replaces the certificate of connections from now on.
+    /// Replaces the certificate for new connections.
     func use(_ context: NIOSSLContext) { state.withLock { $0 = context } }
 
     /// Makes a connection's handler.

@@ -1,11 +1,11 @@
 import NIOCore
 import NIOHTTP1
 
-/// Ends a connection: when it has been silent, or has read nothing of its answers, for too long, and at the shutdown once
-/// what is under way has been answered.
+/// Closes a connection that has been silent or has read nothing of its answers for too long; at the shutdown, closes it
+/// once all requests under way have been answered.
 ///
-/// Hummingbird has a handler for this, which stands behind the routes that are answered within the event loop and so
-/// would take a busy connection for a silent one.
+/// Hummingbird has a handler for this, but it comes after the routes that are answered within the event loop, so it
+/// would treat a busy connection as silent.
 final class ConnectionEnd: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -15,17 +15,17 @@ final class ConnectionEnd: ChannelDuplexHandler, RemovableChannelHandler {
     private let idleTime: TimeAmount
     private var timer: Scheduled<Void>?
     private var latest = NIODeadline.now()
-    /// How many requests have begun and aren't answered.
+    /// How many requests have begun and aren't answered yet.
     private var open = 0
-    /// How many parts of requests have come.
+    /// How many parts of requests have arrived.
     private(set) var parts = 0
-    /// Whether nothing is under way, so that bytes belong to the head of a new request.
+    /// Whether no request is under way, so that bytes belong to the head of a new one.
     var awaitsHead: Bool { open <= 0 && !isReading }
     /// Whether a request has begun to arrive and isn't complete.
     private var isReading = false
-    /// How many bytes waited for the client when that was looked at last, unless an answer has ended since.
+    /// How many bytes were waiting for the client at the last check, unless an answer has ended since.
     private var unread = 0
-    /// Whether the connection closes once nothing is under way.
+    /// Whether the connection closes once no request is under way.
     private var isLast = false
 
     /// Creates the end of a connection.
@@ -94,7 +94,7 @@ final class ConnectionEnd: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func look(_ context: ChannelHandlerContext) {
         timer = nil
-        // While an answer is awaited, the client has nothing to say; but it has to take what was written.
+        // A client that awaits an answer has nothing to send, but it has to read what was written.
         if open > 0, !isReading {
             let before = unread
             unread = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0

@@ -4,7 +4,7 @@ import NIOHTTP1
 /// Enforces the rules of a connection before requests are processed: one host, a body in time, and a close when
 /// requested.
 ///
-/// Placed directly behind the parser, where the HTTP version is still known. Rejected requests never reach a route.
+/// Placed directly after the parser, where the HTTP version is still known. Rejected requests never reach a route.
 final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -17,14 +17,14 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
     private let bodyTime: TimeAmount
     private let forms: AnswerForms
     private var bodyDeadline: Scheduled<Void>?
-    /// Whether a request has begun and its end is awaited.
+    /// Whether a request has begun and its end is still awaited.
     private var isEndDue = false
     private var answersOwed = 0
     /// Whether further input is ignored.
     private var isDeaf = false
     /// Whether the connection closes after all outstanding answers.
     private var isLast = false
-    /// Whether an answer has begun and not ended.
+    /// Whether an answer has begun and hasn't ended.
     private var isAnswering = false
     /// Whether the current answer is the last one, regardless of outstanding ones.
     private var isAnswerLast = false
@@ -134,7 +134,7 @@ final class ConnectionRules: ChannelDuplexHandler, RemovableChannelHandler {
     // MARK: Out
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // The route was too slow: a rejection has been written instead of its answer.
+        // The route was too slow, and a rejection has been written instead of its answer.
         guard !isClosing else { return fail(promise) }
         switch unwrapOutboundIn(data) {
         case .head(var head):

@@ -34,11 +34,11 @@ struct CrossOrigin: Sendable {
         mark(origin: request.headers[.origin]) { answer.fields[$0] = $1 }
     }
 
-    /// Hands over the CORS fields of an answer to a request with this origin.
+    /// Passes the CORS fields for an answer to a request with this origin to a closure.
     func mark(origin: String?, add: (HTTPField.Name, String) -> Void) {
         guard !origins.isEmpty else { return }
         let areAllAllowed = origins.contains("*")
-        // Also without an origin, so that caches don't share one origin's answers with another.
+        // Added even if the request has no origin, so that caches don't share one origin's answers with another.
         if !areAllAllowed { add(.vary, "origin") }
         guard let origin, areAllAllowed || origins.contains(origin) else { return }
         add(.accessControlAllowOrigin, areAllAllowed ? "*" : origin)

@@ -9,7 +9,7 @@ import NIOHTTPTypesHTTP1
 struct GatewayChannel: HTTPChannelHandler {
     let limits: ConnectionLimits
     let forms: AnswerForms
-    /// Answers what needs no task of its own.
+    /// Answers requests that need no task of their own.
     let routes: GatewayServer.Responder
     /// Encrypts connections; `nil` for none.
     let certificate: CertificateInUse?

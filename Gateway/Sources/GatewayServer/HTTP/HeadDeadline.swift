@@ -2,8 +2,8 @@ import NIOCore
 
 /// Closes a connection whose request line and fields take too long.
 ///
-/// Stands before the parser, which passes a head on only when it is complete: bytes that make no part of a request, while none is
-/// under way, are those of a head.
+/// Placed before the parser, which passes a head on only when it is complete. While no request is under way, bytes that
+/// yield no part of a request therefore belong to a head.
 final class HeadDeadline: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -16,7 +16,7 @@ final class HeadDeadline: ChannelInboundHandler, RemovableChannelHandler {
     ///
     /// - Parameters:
     ///   - headTime: How long a head may take.
-    ///   - end: Knows what is under way.
+    ///   - end: Knows whether a request is under way.
     init(headTime: TimeAmount, end: ConnectionEnd) {
         self.headTime = headTime
         self.end = end

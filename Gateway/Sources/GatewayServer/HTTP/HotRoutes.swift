@@ -2,9 +2,10 @@ import NIOCore
 import NIOHTTP1
 
 /// Answers evaluations and streams of changes within the event loop, without a task and without Hummingbird's types;
-/// everything else goes on to Hummingbird's handlers.
+/// passes everything else on to Hummingbird's handlers.
 ///
-/// Answers keep the order of their requests: while one that went on is unanswered, all that follow go on as well.
+/// Answers keep the order of their requests: while a request that was passed on is unanswered, all later ones are
+/// passed on as well.
 final class HotRoutes: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -16,7 +17,7 @@ final class HotRoutes: ChannelDuplexHandler, RemovableChannelHandler {
     /// The request that is being collected.
     private var head: HTTPRequestHead?
     private var body = ByteBuffer()
-    /// How many requests went on and aren't answered.
+    /// How many requests were passed on and aren't answered yet.
     private var further = 0
     private var hasWritten = false
     private var token = LastToken()
@@ -58,7 +59,7 @@ final class HotRoutes: ChannelDuplexHandler, RemovableChannelHandler {
             let body = body
             self.head = nil
             self.body = ByteBuffer()
-            // A client that doesn't read its answers is left to those who can wait for it.
+            // A client that doesn't read its answers is left to Hummingbird's handlers, which can wait for it.
             if context.channel.isWritable, answer(head, body, context) { return }
             further += 1
             context.fireChannelRead(wrapInboundOut(.head(head)))

@@ -4,12 +4,12 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// What is answered within the event loop; whatever isn't, and every error, takes the way over `respond`.
+/// Answers within the event loop; all other answers, and every error, go through `respond`.
 extension Responder {
-    /// The size of a body up to which it isn't worth a task of its own.
+    /// The maximum size of a body that isn't worth a task of its own.
     private static let smallBody = 65_536
 
-    /// Whether a request may be answered at once, by its head.
+    /// Whether a request may be answered at once, according to its head.
     func mayAnswerAtOnce(_ head: HTTPRequestHead) -> Bool {
         guard !readiness.isDraining else { return false }
         switch head.method {
@@ -19,7 +19,7 @@ extension Responder {
             guard let length = head.headers.first(name: "content-length").flatMap({ Int($0) }) else { return false }
             return length <= min(Self.smallBody, limits.bodyBytes)
         case .GET:
-            // A body would be collected whatever its size, before anybody has asked for a token.
+            // A body would be collected whatever its size, before the token is checked.
             return head.uri.utf8.starts(with: Route.changes.utf8) && !Self.hasBody(head.headers)
         default: return false
         }
@@ -36,7 +36,7 @@ extension Responder {
     /// - Parameters:
     ///   - head: The request.
     ///   - body: Its body.
-    ///   - last: What the connection sent before.
+    ///   - last: The token that the connection sent last.
     /// - Returns: The answer; `nil` if it has to be awaited, or if it would be an error.
     func evaluateAtOnce(
         _ head: HTTPRequestHead,
@@ -44,7 +44,8 @@ extension Responder {
         _ last: inout LastToken
     ) -> (head: HTTPResponseHead, body: ByteBuffer?)? {
         let begin = time.instant
-        // The last answer of a connection says so, also if the shutdown began while its request came in.
+        // The last answer of a connection says that it is the last, even if the shutdown began while its request
+        // arrived.
         let target = Target(head.uri)
         guard !readiness.isDraining, let route = Route(path: target.path),
             let token = Self.token(of: head.headers),
@@ -52,7 +53,7 @@ extension Responder {
             let question = Question(route, target, body, head.headers, tenant), tenant.limiter?.take(at: begin) == nil
         else { return nil }
         guard let answer = question.answer(by: tenant.evaluator) else {
-            // It is taken again on the other way.
+            // `respond` takes it from the bucket again.
             tenant.limiter?.giveBack()
             return nil
         }
@@ -84,7 +85,8 @@ extension Responder {
     /// - Parameters:
     ///   - head: The request.
     ///   - listener: The client.
-    /// - Returns: The beginning of the answer, and the client's place; `nil` if it may not listen, or there are too many.
+    /// - Returns: The beginning of the answer, and the client's place; `nil` if it may not listen, or if there are too
+    ///   many.
     func listenAtOnce(
         _ head: HTTPRequestHead,
         _ listener: ChangeStreams.Listener
@@ -98,7 +100,7 @@ extension Responder {
         }
         var fields = HTTPHeaders()
         for field in ChangeStreams.fields { fields.add(name: field.name.canonicalName, value: field.value) }
-        // Nothing that is sent behind it would be answered.
+        // No request that is sent after this one would be answered.
         fields.add(name: "connection", value: "close")
         finish(&fields, head)
         var exchange = Exchange(route: .stream)
@@ -108,7 +110,7 @@ extension Responder {
         return (HTTPResponseHead(version: .http1_1, status: .ok, headers: fields), tenant.connection.changes, place)
     }
 
-    /// Gives a client a place among those that listen to a tenant's changes.
+    /// Adds a client to the listeners of a tenant's changes.
     ///
     /// - Parameters:
     ///   - listener: The client.
@@ -122,17 +124,17 @@ extension Responder {
     ) -> ChangeStreams.Place? {
         let changes = tenant.connection.changes
         guard let place = changes.listen(listener, atMost: tenant.configuration.streams) else { return nil }
-        // A reload that removed the key before the client had its place has ended the streams of others only.
+        // If a reload removed the key before the client had its place, it ended only the streams of others.
         if key.tenant(of: tenants)?.connection.changes === changes { return place }
         changes.leave(place.id)
         return nil
     }
 
-    /// An evaluation that may be answered at once.
+    /// An evaluation request that may be answered at once.
     private enum Question {
         case flag(String, EvaluationRequest)
         case flags(User, ByteBuffer, ifNoneMatch: String?, announced: Int64?)
-        /// One that is answered already, by what is remembered.
+        /// A request whose answer is remembered.
         case known(EvaluationAnswer)
 
         /// Reads a request; `nil` for another route, and for a body that is refused.
@@ -164,7 +166,7 @@ extension Responder {
         }
     }
 
-    /// A request's token; `nil` as well if a field for it comes twice, which no token is.
+    /// A request's token; `nil` also if a field for it appears twice, because then there is no valid token.
     private static func token(of fields: HTTPHeaders) -> String? {
         let (authorization, key) = (fields["authorization"], fields["x-api-key"])
         guard authorization.count <= 1, key.count <= 1 else { return nil }
@@ -177,7 +179,7 @@ extension Responder {
         return all.isEmpty ? nil : all.joined(separator: ",")
     }
 
-    /// Adds what all answers have.
+    /// Adds the fields that all answers have.
     private func finish(_ fields: inout HTTPHeaders, _ head: HTTPRequestHead) {
         crossOrigin.mark(origin: head.headers.first(name: "origin")) {
             fields.add(name: $0.canonicalName, value: $1)

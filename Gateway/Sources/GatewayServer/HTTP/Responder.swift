@@ -41,7 +41,7 @@ final class Responder: Sendable {
         dates = DateField(time)
     }
 
-    /// The current tenants; requests under way keep the tenant that they started with.
+    /// The current tenants; a request under way keeps the tenant that it started with.
     var tenants: TenantDirectory {
         get { directory.withLock { $0 } }
         set { directory.withLock { $0 = newValue } }
@@ -154,7 +154,8 @@ final class Responder: Sendable {
                 return .empty(.unauthorized, [.wwwAuthenticate: "Bearer"])
             }
             exchange.tenant = tenant.name
-            // A client that may listen does so within the event loop, unless there is no place, or the connection is busy.
+            // A client that may listen does so within the event loop, unless there is no room for it or the connection
+            // is busy.
             if request.method == .head { return .empty(.ok, ChangeStreams.fields) }
             return tenant.connection.changes.refusal(atMost: tenant.configuration.streams)
         default: return await operation.answer(route, request, tenants.tenants)

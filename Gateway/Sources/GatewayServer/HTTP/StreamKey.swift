@@ -9,7 +9,7 @@ struct StreamKey: Sendable {
         self.token = token.map { TokenDigest(of: $0) }
     }
 
-    /// The tenant whose stream it opens; `nil` if there is none.
+    /// The tenant whose stream the key opens; `nil` if there is none.
     func tenant(of directory: TenantDirectory) -> Tenant? {
         ticket.flatMap { directory.tenant(forTicket: $0) } ?? token.flatMap { directory.tokens.holder(of: $0) }
     }

@@ -3,13 +3,14 @@ import Instrumentation
 import NIOHTTP1
 import Tracing
 
-/// The spans of requests, by OpenTelemetry's conventions for HTTP; nothing where no tracer is installed.
+/// The spans of requests, by OpenTelemetry's conventions for HTTP; no spans if no tracer is installed.
 struct RequestTracing: Sendable {
     private let tracer: (any Tracer)?
 
     /// Creates spans.
     ///
-    /// - Parameter tracer: Where they go; `nil` for the process's, which a program sets before the gateway is made.
+    /// - Parameter tracer: Where the spans go; `nil` for the process's tracer, which a program sets before it creates
+    ///   the gateway.
     init(_ tracer: (any Tracer)?) {
         let tracer = tracer ?? InstrumentationSystem.tracer
         self.tracer = tracer is NoOpTracer ? nil : tracer
@@ -19,7 +20,7 @@ struct RequestTracing: Sendable {
     ///
     /// - Parameters:
     ///   - method: The request's method.
-    ///   - route: What its path leads to; `nil` for nothing.
+    ///   - route: The route that its path leads to; `nil` for none.
     ///   - fields: Reads a field of the request.
     /// - Returns: The span; `nil` without a tracer.
     func begin(_ method: String, _ route: Route?, _ fields: FieldReader) -> (any Span)? {
@@ -35,12 +36,12 @@ struct RequestTracing: Sendable {
         return span
     }
 
-    /// The methods by which spans are named; callers must not choose names.
+    /// The methods that may appear in the names of spans; callers must not choose names.
     private static let methods: Set = [
         "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE",
     ]
 
-    /// Ends a span with what was answered.
+    /// Ends a span with the outcome of its request.
     func end(_ span: (any Span)?, _ exchange: Exchange, status: Int) {
         guard let span else { return }
         span.attributes["http.response.status_code"] = status

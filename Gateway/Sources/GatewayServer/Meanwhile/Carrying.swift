@@ -1,11 +1,11 @@
 import Experimentation
 import Synchronization
 
-/// Holds the function that hands parcels over, which is set after the outbox is opened.
+/// Holds the function that hands parcels over; it is set after the outbox is opened.
 final class Carrying: Sendable {
     typealias Carrier = @Sendable ([Parcel?]) async -> [Verdict]
 
-    /// See ``DatabaseSight`` for why the closure isn't held by itself.
+    /// Wraps the closure in a struct, for the reason given in ``DatabaseSight``.
     private struct Hands: Sendable {
         let carrier: Carrier
     }
@@ -14,16 +14,16 @@ final class Carrying: Sendable {
 
     func begin(_ carrier: @escaping Carrier) { hands.withLock { $0 = Hands(carrier: carrier) } }
 
-    /// Releases the function, which holds the file in turn: otherwise neither would ever be released.
+    /// Releases the function, which in turn retains the file: otherwise neither would ever be released.
     func end() {
-        // What it holds is released outside the lock.
+        // The function's captures are released outside the lock.
         _ = hands.withLock { hands in
             defer { hands = nil }
             return hands
         }
     }
 
-    /// Hands parcels over; an outage if no function is set yet or the database is away.
+    /// Hands parcels over; reports an outage if no function is set yet, or if the database is away.
     func carry(_ parcels: [Parcel?], ifNot isAway: () -> Bool, counting waiting: Waiting) async -> [Verdict] {
         guard !isAway(), let carrier = hands.withLock({ $0 })?.carrier else {
             return Array(repeating: .outage(), count: parcels.count)
@@ -52,7 +52,7 @@ final class Waiting: Sendable {
         var underWay = 0
         var dropped = 0
 
-        /// Whether the file's report can be relied on that was asked for after so many changes.
+        /// Whether a report that was requested from the file after so many changes is still reliable.
         func isStill(since changes: Int) -> Bool { underWay == 0 && self.changes == changes }
 
         mutating func remove(_ number: Int) {
@@ -66,7 +66,7 @@ final class Waiting: Sendable {
     private let limit: Int
     private let state = Mutex(State())
 
-    /// What a parcel takes beside its text, roughly.
+    /// The approximate size of a parcel besides its text.
     private static let overhead = 300
 
     /// Creates an account.
@@ -81,10 +81,10 @@ final class Waiting: Sendable {
     /// The number of additions that have begun or ended so far.
     var changes: Int { state.withLock { $0.changes } }
 
-    /// Begins to add a parcel, which counts from now on.
+    /// Begins adding a parcel, which counts from now on.
     ///
     /// - Parameter bytes: The size of its text.
-    /// - Returns: Whether there is room for it; otherwise nothing is added.
+    /// - Returns: Whether there is room for the parcel; otherwise nothing is added.
     func begin(bytes: Int) -> Bool {
         state.withLock { state in
             guard state.bytes + bytes + Self.overhead <= limit else { return false }
@@ -98,8 +98,8 @@ final class Waiting: Sendable {
 
     /// Ends the addition of a parcel.
     ///
-    /// - Parameter isOut: Whether the parcel certainly isn't in the file. One that may be there counts, so that what comes
-    ///   later doesn't overtake it.
+    /// - Parameter isOut: Whether the parcel certainly isn't in the file. A parcel that may be there counts, so that
+    ///   later ones don't overtake it.
     func end(isOut: Bool) {
         state.withLock { state in
             state.changes += 1
@@ -108,17 +108,17 @@ final class Waiting: Sendable {
         }
     }
 
-    /// Takes parcels off, of average size.
+    /// Subtracts parcels of average size.
     func remove(_ count: Int) { state.withLock { $0.remove(count) } }
 
-    /// Notes a parcel that couldn't be taken.
+    /// Counts a parcel that couldn't be taken.
     func drop() { state.withLock { $0.dropped += 1 } }
 
-    /// Sets what the file reported, unless an addition was under way at any time since.
+    /// Applies the file's report, unless an addition has been under way at any time since it was requested.
     ///
     /// - Parameters:
     ///   - status: What the file reported.
-    ///   - changes: ``changes`` before it was asked.
+    ///   - changes: ``changes`` before the report was requested.
     func set(_ status: OutboxStatus, unlessChangedSince changes: Int) {
         state.withLock { state in
             guard state.isStill(since: changes) else { return }

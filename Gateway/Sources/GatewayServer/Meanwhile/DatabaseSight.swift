@@ -2,8 +2,9 @@ import Synchronization
 
 /// Tells whether the shared database is known to be away; the source of that knowledge can be replaced.
 final class DatabaseSight: Sendable {
-    /// A struct, because Swift adds a wrapper each time a bare closure is read out of a generic type; after a million reads, a
-    /// call would pass through all of them.
+    /// A struct, because Swift adds a wrapper each time a bare closure is read out of a generic type.
+    ///
+    /// After a million reads, a call would pass through all the wrappers.
     private struct Eye: Sendable {
         let isAway: @Sendable () -> Bool
     }

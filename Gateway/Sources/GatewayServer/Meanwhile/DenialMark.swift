@@ -1,6 +1,6 @@
 import GatewayBodies
 
-/// The mark of a user's denial in the file: which one set it, and which grants may have ended it.
+/// The mark of a user's denial in the file: which denial set it, and which grants may have ended it.
 struct DenialMark: Sendable, Equatable {
     /// The digest of the denial's id.
     let denial: [UInt8]
@@ -20,12 +20,12 @@ struct DenialMark: Sendable, Equatable {
         grants = Array(parts.dropFirst())
     }
 
-    /// The mark as it is written.
+    /// The mark's stored form.
     var bytes: [UInt8] { Array(([denial] + grants).joined(separator: [Self.space])) }
 
     func lists(_ grant: EventRequest) -> Bool { grants.contains(Self.digest(grant)) }
 
-    /// The mark with a grant, which it lists once.
+    /// The mark with a grant added, unless it lists the grant already.
     func adding(_ grant: EventRequest) -> DenialMark {
         var mark = self
         if !lists(grant) { mark.grants.append(Self.digest(grant)) }

@@ -2,13 +2,13 @@ import Experimentation
 import GatewayBodies
 import Synchronization
 
-/// The users who have denied consent while the database was away: of what came before, nothing is handed over.
+/// The users who have denied consent while the database was away: nothing from before the denial is handed over.
 ///
-/// A mark names the denial that set it, so that ending that one leaves a later one alone. It also lists the grants that are
-/// being accepted: one that was accepted counts, even if the process ended before it could remove the mark.
+/// A mark names the denial that set it, so that ending this denial leaves a later one in place. The mark also lists the
+/// grants that are being accepted: an accepted grant counts even if the process ended before it could remove the mark.
 final class DenialMarks: Sendable {
     private let state: any StateStore
-    /// The users of whom a grant is being accepted, by digest, and how many.
+    /// The number of grants that are being accepted for each user, by digest.
     private let granting = Mutex<[String: Int]>([:])
 
     private static let prefix = "gateway/denied/"
@@ -17,13 +17,13 @@ final class DenialMarks: Sendable {
 
     init(_ state: any StateStore) { self.state = state }
 
-    /// What is to become of a parcel of a user.
+    /// What happens to a user's parcel.
     enum Standing: Sendable {
-        /// It may go.
+        /// The parcel may be handed over.
         case free
-        /// It comes from before a denial.
+        /// The parcel dates from before a denial.
         case denied
-        /// Its standing can't be told yet, such as while a grant is about to end the denial: it is asked again.
+        /// It can't be decided yet, for example while a grant is about to end the denial; it is checked again later.
         case unsettled
     }
 
@@ -45,7 +45,7 @@ final class DenialMarks: Sendable {
 
     /// Ends a user's denial once a grant is accepted.
     ///
-    /// Not before: if it isn't, the denial stands.
+    /// If the grant isn't accepted, the denial remains in force.
     func end(
         by grant: EventRequest,
         once accept: () async throws(ExperimentationError) -> Void
@@ -70,14 +70,14 @@ final class DenialMarks: Sendable {
         try await change(at: key) { $0.denial == mark.denial ? nil : $0 }
     }
 
-    /// Removes the mark that lists an event: it is a grant that was accepted.
+    /// Removes the mark that lists an event, which is a grant that was accepted.
     func settle(_ event: EventRequest) async throws(ExperimentationError) {
         try await change(at: Self.key(event.user.id)) { $0.lists(event) ? nil : $0 }
     }
 
     /// Removes the mark of a denial that has reached the database, which decides from then on.
     ///
-    /// - Parameter denial: The event; nothing happens after any other.
+    /// - Parameter denial: The denial; for any other event, nothing happens.
     func remove(after denial: EventRequest) async {
         guard case .consentChanged(false) = denial.event.kind else { return }
         let ended = [DenialMark(of: denial).denial, Self.nameless.denial]
@@ -88,8 +88,8 @@ final class DenialMarks: Sendable {
     ///
     /// - Parameters:
     ///   - key: The user's key.
-    ///   - transform: What becomes of a mark; `nil` removes it.
-    /// - Returns: What has become of it; `nil` also if there was none.
+    ///   - transform: Returns the changed mark; `nil` removes it.
+    /// - Returns: The changed mark; `nil` also if there was none.
     /// - Throws: `ErrorCode.store`.
     @discardableResult
     private func change(
@@ -109,21 +109,21 @@ final class DenialMarks: Sendable {
         return nil
     }
 
-    /// What is to become of a parcel of a user that needs consent.
+    /// What happens to a user's parcel that needs consent.
     ///
     /// - Parameters:
     ///   - userID: The user.
-    ///   - event: The event that the parcel contains, if it contains one.
-    /// - Returns: Whether it may go.
+    ///   - event: The event in the parcel, if it contains one.
+    /// - Returns: Whether the parcel may be handed over.
     func standing(of userID: String, for event: EventRequest? = nil) async -> Standing {
-        // Asked first: a grant is over only after the mark is gone.
+        // Read before the mark: a grant is removed from `granting` only after the mark is gone.
         let isGranting = granting.withLock { $0[Self.key(userID)] != nil }
         let found: DenialMark?
-        // What can't be read may be a denial.
+        // A mark that can't be read may be a denial.
         do throws(ExperimentationError) { found = try await mark(of: userID) } catch { return .unsettled }
         guard let mark = found else { return .free }
         if isGranting { return .unsettled }
-        // A grant that waits was accepted, although its process couldn't say so any more.
+        // A grant that waits in the file was accepted, although its process ended before it could report so.
         return event.map { mark.lists($0) } == true ? .free : .denied
     }
 }

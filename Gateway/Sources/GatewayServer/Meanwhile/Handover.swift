@@ -1,8 +1,8 @@
 import Experimentation
 
-/// The shared database as a destination of the local outbox: the outbox retries, keeps the order and the accounts.
+/// The shared database as a destination of the local outbox, which retries, and keeps the order and the ledger.
 struct Handover: ExperimentationProvider {
-    /// Hands parcels over, and says of each what became of it.
+    /// Hands parcels over, and returns a verdict for each.
     typealias Carrier = @Sendable (_ parcels: [Parcel?]) async -> [Verdict]
 
     let scope: String

@@ -2,12 +2,13 @@ import Experimentation
 import GatewayBodies
 
 extension Meanwhile {
-    /// The users whose denial of consent waits here, whatever they said afterwards: it removes what came before it.
+    /// The users whose denial of consent waits here, even if they granted it later: a denial removes what came before
+    /// it.
     ///
     /// - Throws: `ErrorCode.store`.
     func denied() async throws(ExperimentationError) -> [String] {
         guard count > 0 else { return [] }
-        // By digest, which tells ids apart that Swift takes for equal.
+        // By digest, which distinguishes ids that Swift treats as equal.
         var denied: [String: String] = [:]
         var last: Int64 = 0
         while let page = try await client.pageOfWaiting(after: &last) {

@@ -4,8 +4,8 @@ import Foundation
 import GatewayBodies
 import Synchronization
 
-/// Accepts events and assignments while a tenant's shared database is away: an outbox in a local file whose destination is
-/// the database.
+/// Accepts events and assignments while a tenant's shared database is away: an outbox in a local file, whose
+/// destination is the database.
 ///
 /// While anything waits here, later events join it, so that each user's events stay in order on this instance.
 final class Meanwhile: Sendable {
@@ -25,7 +25,7 @@ final class Meanwhile: Sendable {
     /// - Parameters:
     ///   - file: The SQLite file.
     ///   - scope: The database's name, so that nothing is handed over to another database.
-    ///   - bytes: How much may wait; more is refused.
+    ///   - bytes: How many bytes may wait; more is refused.
     ///   - environment: Clock, randomness and log.
     ///   - database: Whether the database is known to be away.
     /// - Throws: `ErrorCode.store`.
@@ -41,14 +41,14 @@ final class Meanwhile: Sendable {
             var options = SQLiteStore.Options()
             // A parcel is an event within an event.
             options.limits.maximumEventBytes *= 4
-            // A full file would drop what was accepted, and pages, indexes and the ids of earlier events fill it as well. What
-            // is let in is counted here instead.
+            // A full file would drop accepted events, and pages, indexes and the ids of earlier events fill it as well.
+            // So what is accepted is counted here instead.
             options.limits.maximumBytes = .max
             return try await .sqlite(at: file, for: provider, options: options, log: environment.log)
         }
     }
 
-    /// Opens what takes the file's place.
+    /// Opens a replacement for the file.
     init(
         scope: String,
         bytes: Int,
@@ -69,24 +69,24 @@ final class Meanwhile: Sendable {
         waiting.set(try await client.outboxStatus(), unlessChangedSince: 0)
     }
 
-    /// Whether new events belong here: the database is away, or others are waiting for it.
+    /// Whether new events go here: the database is away, or other events are waiting for it.
     var isNeeded: Bool { database.isAway || waiting.isAny }
 
-    /// Replaces the source that says whether the database is away.
+    /// Replaces the closure that tells whether the database is away.
     func see(by isAway: @escaping @Sendable () -> Bool) { database.see(by: isAway) }
 
     /// The number of waiting parcels.
     var count: Int { waiting.count }
 
-    /// The number of parcels that the file couldn't take and of which no sender was told.
+    /// The number of parcels that the file couldn't take, and whose senders weren't told.
     var dropped: Int { waiting.dropped + outbox.overflowed }
 
-    /// Sets who hands parcels over; until then they wait.
+    /// Sets the function that hands parcels over; until then they wait.
     ///
     /// - Parameters:
     ///   - carrier: Hands parcels over.
-    ///   - noting: Notes that an event was accepted that isn't handed over because of a denial: sent again, it changes
-    ///     nothing.
+    ///   - noting: Records an accepted event that isn't handed over because of a denial, so that sending it again
+    ///     changes nothing.
     func hand(
         over carrier: @escaping @Sendable ([Parcel]) async -> [Verdict],
         noting: @escaping @Sendable (EventRequest) async -> Void = { _ in }
@@ -95,7 +95,7 @@ final class Meanwhile: Sendable {
         carrying.begin { parcels in
             var verdicts = [Verdict](repeating: .rejected("This isn't a parcel."), count: parcels.count)
             var sent: [(place: Int, parcel: Parcel)] = []
-            // What follows one that has to wait waits for it: each user's parcels keep their order.
+            // A parcel that has to wait holds back those after it, so that each user's parcels keep their order.
             var stopped: Set<String> = []
             for (place, parcel) in parcels.enumerated() {
                 guard let parcel else { continue }
@@ -130,7 +130,7 @@ final class Meanwhile: Sendable {
     func take(_ event: EventRequest) async -> EventOutcome {
         let digest = SeenEvents.digest(event.id)
         do throws(ExperimentationError) {
-            // First, so that a repetition changes nothing.
+            // Claimed first, so that a repetition changes nothing.
             let claim = try await seen.claim(digest)
             if claim == .seen { return .repeated }
             let isThere = claim == .taken ? try await client.isWaiting(event.id) : false
@@ -143,7 +143,7 @@ final class Meanwhile: Sendable {
                     try await self.accept(.event(dated), id: event.id)
                 }
             }
-            // Without this record a repetition is found among the waiting ones, and after that by the database.
+            // Without this record, a repetition is found among the waiting events, and later by the database.
             try? await seen.insert(digest)
             return isThere ? .repeated : .accepted
         } catch {
@@ -153,7 +153,7 @@ final class Meanwhile: Sendable {
         }
     }
 
-    /// Accepts an event as its user's consent requires, and heeds what it says about that.
+    /// Accepts an event if its user's consent allows it, and applies what the event states about consent.
     ///
     /// - Throws: `ErrorCode.consentDenied`, and what `accept` throws.
     private func heed(
@@ -173,9 +173,9 @@ final class Meanwhile: Sendable {
         }
     }
 
-    /// Leaves it to the database what an event that it has accepted says of consent.
+    /// Removes the mark of a denial that the database has accepted; from now on the database decides.
     ///
-    /// A denial that was refused here, for want of room, left its mark all the same.
+    /// A denial that was refused here for lack of room left its mark nevertheless.
     func yield(after event: EventRequest) async { await marks.remove(after: event) }
 
     /// Accepts an exposure, once per user and variation.
@@ -191,13 +191,13 @@ final class Meanwhile: Sendable {
             date: seen.time.now
         )
         guard case .refused(let refusal) = await take(event) else { return }
-        // Also if the store has failed: its state may be what has no room. A user's denial is no failure.
+        // Also if the store has failed: its state may be what lacks room. A user's denial isn't a failure.
         if refusal.code != .consentDenied { waiting.drop() }
-        // Later there may be room, or consent.
+        // There may be room, or consent, later.
         exposed.remove(key)
     }
 
-    /// Accepts assignments, to be stored unless another instance has stored some first; the same ones once.
+    /// Accepts assignments, once each, to be stored unless another instance has stored some first.
     func take(_ record: AssignmentRecord) async {
         let pairs = record.assignments.variations.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         let key = SeenEvents.digest("\(record.userID)\n\(pairs.joined(separator: "\n"))")
@@ -226,7 +226,7 @@ final class Meanwhile: Sendable {
 
     // MARK: Life cycle
 
-    /// Hands over what waits if the database is back; called periodically.
+    /// Hands over what waits, if the database is back; called periodically.
     func look() async {
         guard waiting.isAny, !database.isAway else { return }
         // The outbox waits longer after each failure, but this outage is known to be over.

@@ -32,7 +32,7 @@ enum Parcel: Sendable, Codable {
     var wrapped: (event: TrackingEvent, size: Int)? {
         guard let data = try? JSONEncoder().encode(self) else { return nil }
         let payload: [String: FlagValue] = [Self.content: .string(String(decoding: data, as: UTF8.self))]
-        // The outbox writes the user's id twice more, beside the content.
+        // The outbox writes the user's id twice more, in addition to the content.
         let size = data.count + 2 * userID.utf8.count
         return (TrackingEvent(.native(NativeEvent(type: Self.name, payload: payload))), size)
     }
@@ -41,7 +41,7 @@ enum Parcel: Sendable, Codable {
     init?(_ event: TrackingEvent) {
         let content: FlagValue? =
             if case .native(let native) = event.kind { native.payload[Self.content] }
-            // As earlier versions wrote it.
+            // The form that earlier versions wrote.
             else { event.attributes[Self.content] }
         guard let text = content?.stringValue,
             let parcel = try? JSONDecoder().decode(Parcel.self, from: Data(text.utf8))

@@ -55,7 +55,7 @@ struct AnswerForms: Sendable {
 }
 
 extension HTTPField.Name {
-    /// The name of a field that the source spells out.
+    /// The name of a field, from a literal in the source.
     static func literal(_ name: StaticString) -> HTTPField.Name {
         guard let name = HTTPField.Name("\(name)") else { preconditionFailure("No field can be named \(name).") }
         return name

@@ -1,7 +1,7 @@
 import HTTPTypes
 import HummingbirdCore
 
-/// Where a request has its token.
+/// Reads the token of a request.
 enum BearerToken {
     private static let scheme = Array("bearer".utf8)
 

@@ -1,7 +1,7 @@
 import AdapterKit
 import Experimentation
 
-/// The entity tag of a bulk answer: equal for equal answers, different for different ones.
+/// The entity tag of a bulk answer: equal answers have equal tags, different answers have different ones.
 ///
 /// It is a sum of digests, one for each item's text and one for the frame. The items' digests are computed once per
 /// ruleset, so a tag costs a few additions per flag. The sum ignores the order of items, as clients do.

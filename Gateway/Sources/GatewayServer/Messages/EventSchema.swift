@@ -1,10 +1,10 @@
 import HTTPTypes
 
-/// The schemas of the bodies that `/v1/events` takes, as `docs/schemas` has them.
+/// The schemas of the bodies that `/v1/events` takes, as in `docs/schemas`.
 enum EventSchema: Sendable, Equatable {
     /// One event or several, each with an id and a user.
     case events
-    /// What events and users are, to which the other one refers by its name.
+    /// The definitions of events and users, to which the other schema refers by name.
     case event
 
     /// The folder under which they are served.

@@ -25,7 +25,7 @@ enum Route: Sendable, Equatable {
     /// `GET /v1/schemas/{name}`.
     case schema(EventSchema)
 
-    /// The path of the evaluation of all flags, with which that of one begins.
+    /// The path for evaluating all flags, which is also the prefix of the path for one flag.
     static let evaluation = "/ofrep/v1/evaluate/flags"
     /// The path of the stream of changes.
     static let changes = "/ofrep/v1/stream"
@@ -45,7 +45,7 @@ enum Route: Sendable, Equatable {
     /// - Returns: The route; `nil` if there is none, or if the key is invalid.
     init?(path: Substring) {
         let bytes = path.utf8
-        // By bytes, without a copy of the path: the routes that are asked for most.
+        // The most frequent routes, compared by bytes without a copy of the path.
         if bytes.elementsEqual(Self.evaluation.utf8) {
             self = .flags
             return
@@ -93,7 +93,7 @@ enum Route: Sendable, Equatable {
         }
     }
 
-    /// The path with its variable part in braces, as traces have it.
+    /// The path with its variable part in braces, as in traces.
     var pattern: String {
         switch self {
         case .flag: "\(Self.evaluation)/{key}"
@@ -145,7 +145,7 @@ struct Target: Sendable, Equatable {
 }
 
 extension Target {
-    /// The revision of the rules of which an event told the client, which asks again for that reason.
+    /// The revision of the rules in the event because of which the client asks again.
     var announced: Int64? {
         query.isEmpty ? nil : parameter("flagConfigEtag").flatMap { EntityTag.revision(in: $0) }
     }

@@ -17,7 +17,7 @@ struct DeclaredTypes: Sendable {
         self.seen = seen
     }
 
-    /// The type of a flag with these possible values; `nil` if neither they nor earlier ones determine it.
+    /// The type of a flag with these possible values; `nil` if neither these nor earlier values determine it.
     func type(of key: String, values: some Sequence<FlagValue>) -> FlagType? {
         declared[key] ?? seen.note(FlagType(of: values), of: key)
     }
@@ -25,10 +25,10 @@ struct DeclaredTypes: Sendable {
     /// All known types.
     var known: [String: FlagType] { seen.types.merging(declared) { $1 } }
 
-    /// The keys of the flags that were seen or declared, also of those without a known type.
+    /// The keys of all flags that were seen or declared, including those without a known type.
     var keys: Set<String> { seen.keys.union(declared.keys) }
 
-    /// Whether a flag may exist: as long as no flag was seen, none can be said to be absent.
+    /// Whether a flag may exist; `true` for every key while no flag has been seen.
     func mayExist(_ key: String) -> Bool {
         let seen = seen.keys
         return seen.isEmpty || seen.contains(key) || declared[key] != nil
@@ -55,11 +55,11 @@ final class SeenTypes: Sendable {
     /// The types by key.
     var types: [String: FlagType] { state.withLock { $0.types } }
 
-    /// The keys of the rules, or of the answers of a vendor that is asked for each user; also of flags whose type isn't
-    /// known.
+    /// The keys in the rules, or in the answers of a vendor that is asked for each user, including flags without a
+    /// known type.
     var keys: Set<String> { state.withLock { $0.keys } }
 
-    /// Records the keys of rules, which have all of them.
+    /// Records the keys of rules, which contain all flags.
     func publish(_ keys: [String]) { state.withLock { $0.keys = Set(keys) } }
 
     /// Records the keys of an answer.

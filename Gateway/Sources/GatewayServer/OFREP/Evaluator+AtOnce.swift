@@ -1,11 +1,11 @@
 import Experimentation
 import GatewayBodies
 
-/// Evaluations on the calling thread, where nothing has to be awaited: the rules are there and valid, what the user was
-/// assigned before is in memory, and nothing new has to be written down.
+/// Evaluations on the calling thread, for when nothing has to be awaited: the rules are there and valid, the user's
+/// earlier assignments are in memory, and nothing new has to be stored.
 ///
-/// Everything else takes the way over ``Evaluator/evaluate(_:_:)`` and ``Evaluator/evaluateAll(_:ifNoneMatch:)``, which
-/// answer the same.
+/// Everything else goes through ``Evaluator/evaluate(_:_:)`` and ``Evaluator/evaluateAll(_:ifNoneMatch:)``, which
+/// return the same answers.
 extension Evaluator {
     /// Evaluates one flag.
     ///
@@ -21,9 +21,9 @@ extension Evaluator {
         if keeps(user), let assignment, !Self.isKept(assignment, in: earlier) { return nil }
         let form = forms.form(ofFlag: flag, outcome: outcome)
         if exposures == .single, !form.isFailure, assignment != nil {
-            // While the database is away, or the file waits for it, exposures go into the file.
+            // While the database is away, or events in the file wait for it, exposures go into the file.
             if meanwhile?.isNeeded == true { return nil }
-            // A vendor that takes no exposures has none recorded.
+            // No exposure is recorded if the vendor takes none.
             try? decision.expose(isConsentStated: request.isConsentStated)
         }
         return EvaluationAnswer(form)
@@ -39,21 +39,21 @@ extension Evaluator {
         else { return nil }
         if keeps(user), !decided.assignments.allSatisfy({ Self.isKept($0, in: earlier) }) { return nil }
         let revision = revision(of: decided)
-        // What the client has seen elsewhere has to be fetched first.
+        // Rules that the client has seen on another instance have to be fetched first.
         if isBehind(revision, ifNoneMatch, announced) { return nil }
         return frame.answer(forms.chosen(by: decided.decisions), ifNoneMatch: ifNoneMatch, at: revision)
     }
 
-    /// Whether assignments of a user are kept.
+    /// Whether a user's assignments are kept.
     func keeps(_ user: User) -> Bool { assignments != nil && mayBeKept(user) }
 
-    /// What a user was assigned before; `nil` if the store has to be asked.
+    /// The user's earlier assignments; `nil` if the store has to be read.
     private func earlierAtOnce(of user: User) -> EarlierAssignments? {
         guard let assignments, mayBeKept(user) else { return EarlierAssignments() }
         return assignments.known(of: user.id)
     }
 
-    /// Whether an assignment needs no writing down: it is there, or isn't kept at all.
+    /// Whether an assignment needn't be stored, because it already is, or isn't kept at all.
     private static func isKept(_ assignment: Assignment, in earlier: EarlierAssignments) -> Bool {
         assignment.isHoldout || assignment.origin == .forcedHere
             || earlier.variations[assignment.group] == assignment.variation.id

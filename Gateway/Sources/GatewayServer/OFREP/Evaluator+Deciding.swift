@@ -2,7 +2,7 @@ import Experimentation
 import GatewayBodies
 import HTTPTypes
 
-/// What decides an evaluation: the vendor's rules or answer, and what a user was assigned before.
+/// What decides an evaluation: the vendor's rules or answer, and the user's earlier assignments.
 extension Evaluator {
     /// The decisions for a user; `nil` while the kill switch is on.
     func decide(for user: User) async throws(ProtocolError) -> UserDecisions? {
@@ -16,20 +16,21 @@ extension Evaluator {
         return isOther ? try await decide(for: user, kept) : decided
     }
 
-    /// Whether assignments of a user may be written down.
+    /// Whether a user's assignments may be stored.
     func mayBeKept(_ user: User) -> Bool {
         user.consent == .granted || user.consent == .unknown && !facts.needsConsent
     }
 
     private func decide(for user: User, _ earlier: EarlierAssignments) async throws(ProtocolError) -> UserDecisions? {
-        // Rules that are fetched anyway aren't waited for, and what couldn't be confirmed isn't taken for fresh.
+        // Nothing waits for rules that are fetched at an interval anyway, and unconfirmed rules don't count as fresh.
         if client.status == .stale, facts.isPolling, let old = client.decisionsAtHand(for: user, honoring: earlier) {
             return old
         }
         do throws(ExperimentationError) {
             let decided = try await decideSoon(for: user, earlier)
             if client.status == .disabled { return nil }
-            // A provisional tenant has only the vendor's answer, unconfirmed by the shared store, so it counts as stale.
+            // A provisional tenant has only the vendor's answer, which the shared store hasn't confirmed, so it counts
+            // as stale.
             if let decided, !isProvisional { return decided }
             if let old = client.decisionsAtHand(for: user, honoring: earlier) ?? decided { return old }
             return try await client.decisions(for: user, honoring: earlier)
@@ -44,7 +45,7 @@ extension Evaluator {
         }
     }
 
-    /// The current decisions; `nil` if there are older rules and no new ones come soon.
+    /// The current decisions; `nil` if there are older rules and no new ones arrive soon.
     private func decideSoon(
         for user: User,
         _ earlier: EarlierAssignments

@@ -7,7 +7,7 @@ extension Evaluator {
     /// Records that the user of a request saw the variation behind a flag's value, if there is one.
     func expose(_ key: String, _ decided: UserDecisions, _ request: EvaluationRequest) async {
         let catalogue = decided.decisions.catalogue
-        // Without a file, exposures would be lost or recorded by several instances.
+        // Without a file, exposures would be lost, or several instances would record them.
         if isProvisional, meanwhile == nil { return }
         guard let place = decided[key]?.assignment, catalogue.assignments.indices.contains(place) else { return }
         let (assignment, isStated) = (catalogue.assignments[place], request.isConsentStated)
@@ -15,7 +15,7 @@ extension Evaluator {
             guard client.supports(.exposures), decided.user.consent != .denied else { return }
             return await meanwhile.take(Exposure(assignment: assignment), of: decided.user, isConsentStated: isStated)
         }
-        // A vendor that takes no exposures has none recorded; the client says so in its log, once.
+        // No exposure is recorded if the vendor takes none; the client logs that once.
         try? decided.expose(assignment.experiment.id, isConsentStated: isStated)
     }
 }

@@ -2,15 +2,15 @@ import Experimentation
 import HTTPTypes
 import NIOCore
 
-/// Answers to requests that came before, byte for byte.
+/// Answers to requests that repeat an earlier one byte for byte.
 extension Evaluator {
-    /// Answers 304 without evaluating anything, if the client has what it would be answered.
+    /// Answers 304 without evaluating anything, if the client already has the current answer.
     ///
     /// - Parameters:
     ///   - body: The request's body.
     ///   - ifNoneMatch: Its `If-None-Match` field.
-    ///   - announced: The revision of which the client was told.
-    /// - Returns: The answer; `nil` if that can't be told from what is remembered.
+    ///   - announced: The revision that the client was told.
+    /// - Returns: The answer; `nil` if what is remembered doesn't tell whether the client has it.
     func unchangedAtOnce(_ body: ByteBuffer, ifNoneMatch: String, announced: Int64? = nil) -> EvaluationAnswer? {
         guard !isProvisional, let entry = remembered[body],
             entry.tag == ifNoneMatch
@@ -30,7 +30,7 @@ extension Evaluator {
     ///   - user: The user that the body describes.
     ///   - body: The request's body.
     ///   - ifNoneMatch: Its `If-None-Match` field.
-    ///   - announced: The revision of which the client was told.
+    ///   - announced: The revision that the client was told.
     /// - Returns: The answer; `nil` if something has to be awaited, or if it would be an error.
     func evaluateAllAtOnce(
         _ user: User,
@@ -44,7 +44,7 @@ extension Evaluator {
         let userID = keeps(user) ? user.id : nil
         let earlier = userID.map { assignments?.known(of: $0) }
         let answer = evaluateAllAtOnce(user, ifNoneMatch: ifNoneMatch, announced: announced)
-        // What changed in the course of it may or may not be part of the answer.
+        // A change during the evaluation may or may not be part of the answer.
         guard let tag = answer?.tag, client.isCurrent(basis), knownForms(of: forms.catalogue) === forms,
             userID.map({ assignments?.known(of: $0) }) == earlier
         else { return answer }

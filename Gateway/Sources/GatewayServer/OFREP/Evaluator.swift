@@ -7,29 +7,29 @@ import Synchronization
 
 /// Evaluates the flags of a tenant.
 ///
-/// While the vendor is unreachable or slow, stored decisions are answered with the reason `STALE`. While its kill switch is
-/// on, every known flag has the reason `DISABLED` and no value.
+/// While the vendor is unreachable or slow, answers come from stored decisions, with the reason `STALE`. While its kill
+/// switch is on, every known flag has the reason `DISABLED` and no value.
 final class Evaluator: Sendable {
     let client: ExperimentationClient
     let facts: ObservedProvider.Facts
-    /// Whether the shared database was away when the tenant was opened, so that nothing is confirmed by it.
+    /// Whether the shared database was away when the tenant was opened, so that it confirms nothing.
     let isProvisional: Bool
     let meanwhile: Meanwhile?
-    /// What users were assigned before; `nil` where nothing is kept.
+    /// The users' earlier assignments; `nil` if none are kept.
     let assignments: AssignmentBook?
     private let types: DeclaredTypes
     let exposures: TenantConfiguration.Exposures
     let frame: BulkFrame
     let remembered = RememberedTags()
-    /// Where instances share rules, so that a client of one is never answered by older ones of another.
+    /// The revisions of shared rules, so that no instance answers a client from older rules than another instance did.
     private let revisions: Revisions?
     private let kept = Mutex(Kept())
-    /// The wait for new rules while there are older ones.
+    /// Waits for new rules while there are older ones.
     let wait: RulesWait
 
-    /// The revisions of rules that instances share, beside that of each ruleset, which is its validator.
+    /// The revisions of rules that instances share, besides the revision of each ruleset, which is its validator.
     struct Revisions: Sendable {
-        /// The revision with which the kill switch was turned on last.
+        /// The revision with which the kill switch was last turned on.
         let disabled: @Sendable () -> Int64
     }
 
@@ -42,10 +42,10 @@ final class Evaluator: Sendable {
     ///
     /// - Parameters:
     ///   - client: Decides for users.
-    ///   - facts: What the vendor's roles say.
+    ///   - facts: What is known about the vendor's roles.
     ///   - isProvisional: Whether the shared database was away when the tenant was opened.
     ///   - meanwhile: Takes exposures while the shared database is away.
-    ///   - assignments: Where assignments are kept if the vendor promises that; `nil` to compute each anew.
+    ///   - assignments: Where assignments are kept if the vendor promises to keep them; `nil` to compute each anew.
     ///   - types: The known types of flags.
     ///   - exposures: The exposures that single evaluations record.
     ///   - frame: What all bulk answers have in common.
@@ -99,16 +99,17 @@ final class Evaluator: Sendable {
     /// - Parameters:
     ///   - user: The user.
     ///   - ifNoneMatch: The tags that the client has.
-    ///   - announced: The revision of the rules of which the client was told.
+    ///   - announced: The revision of the rules that the client was told.
     /// - Returns: The answer.
-    /// - Throws: What the protocol says instead of an answer.
+    /// - Throws: The protocol's error.
     func evaluation(
         for user: User,
         ifNoneMatch: String?,
         announced: Int64? = nil
     ) async throws(ProtocolError) -> EvaluationAnswer {
         var decided = try await decide(for: user)
-        // More than once, because a fetch that is joined may have begun before the rules that the client has seen.
+        // Tried more than once, because a fetch under way that this joins may have begun before the rules that the
+        // client has seen were published.
         for _ in 0..<3 where isBehind(revision(of: decided), ifNoneMatch, announced) {
             try? await client.refresh(force: true)
             decided = try await decide(for: user)
@@ -127,7 +128,7 @@ final class Evaluator: Sendable {
         return decided.rulesValidator.flatMap { Int64($0) }
     }
 
-    /// Whether a client has been answered by newer rules than these, or told of them.
+    /// Whether a client has had an answer from newer rules than these, or has been told of newer ones.
     func isBehind(_ revision: Int64?, _ ifNoneMatch: String?, _ announced: Int64? = nil) -> Bool {
         guard let revision else { return false }
         let seen = max(ifNoneMatch.flatMap { EntityTag.revision(in: $0) } ?? 0, announced ?? 0)
@@ -169,7 +170,7 @@ final class Evaluator: Sendable {
         return forms
     }
 
-    /// The encoded flags of a catalogue, if they are those that were encoded last and aren't stale.
+    /// The encoded flags of a catalogue, if they were the last to be encoded and aren't stale.
     func knownForms(of catalogue: FlagCatalogue) -> FlagForms? {
         kept.withLock { $0.good.flatMap { $0.catalogue === catalogue ? $0 : nil } }
     }
@@ -183,7 +184,7 @@ final class Evaluator: Sendable {
     }
 
     /// All known flags: those of the rules, or those that were seen before the last reload or by users of a vendor that
-    /// is asked.
+    /// is asked for each user.
     private var disabledItems: [FlagForms.Form] {
         let keys = knownForms?.catalogue.keys ?? types.keys.sorted()
         return keys.map(Self.disabledForm)
@@ -200,7 +201,7 @@ final class Evaluator: Sendable {
     /// The flags of the current ruleset with their types; `nil` for a vendor that is asked for each user.
     var knownForms: FlagForms? { kept.withLock { $0.good ?? $0.stale } }
 
-    /// The same, fetching the ruleset if there is none yet; never asks for a user's decisions.
+    /// The flags of the current ruleset, which is fetched if there is none yet; never asks for a user's decisions.
     func forms() async -> FlagForms? {
         if let knownForms { return knownForms }
         guard client.capabilities.contains(.localEvaluation) else { return nil }

@@ -4,7 +4,7 @@ import FlagManifest
 import GatewayBodies
 import NIOCore
 
-/// Every outcome of every flag in a catalogue as OFREP JSON, with a digest of the text.
+/// Every outcome of every flag in a catalogue, as OFREP JSON with a digest of the text.
 ///
 /// Rulesets are shared by all users, so each text is encoded once and copied afterwards, and entity tags are computed
 /// from the digests without building a body.
@@ -13,7 +13,7 @@ final class FlagForms: Sendable {
     struct Form: Sendable {
         /// The item of a bulk evaluation, which is also the body of a single evaluation.
         var text: ByteBuffer
-        /// Why it is a failure, which is the status of a single evaluation; `nil` if it is none.
+        /// Why the outcome is a failure, which determines the status of a single evaluation; `nil` if it isn't one.
         let failure: ProtocolError.Code?
         /// The text's contribution to an entity tag.
         let mark: EntityTag.Mark
@@ -25,7 +25,7 @@ final class FlagForms: Sendable {
     let catalogue: FlagCatalogue
     /// The declared type of each flag.
     let types: [FlagType?]
-    /// The outcomes of all flags, those of each flag together.
+    /// The outcomes of all flags, with each flag's outcomes next to each other.
     private let forms: [Form]
     /// Where each flag's outcomes begin.
     private let starts: [Int]
@@ -56,7 +56,7 @@ final class FlagForms: Sendable {
         self.starts = starts
     }
 
-    /// The same forms with their texts in one block of memory, which is read from front to back for a bulk answer.
+    /// The same forms with their texts in one block of memory, so that a bulk answer reads it from front to back.
     private static func together(_ forms: [Form]) -> [Form] {
         var block = ByteBuffer()
         block.reserveCapacity(forms.reduce(0) { $0 + $1.text.readableBytes })
@@ -128,7 +128,7 @@ final class FlagForms: Sendable {
         return .object(members)
     }
 
-    /// The protocol's code, which is the client's own where it has one.
+    /// The protocol's code for an error: the same as the client's code if the protocol has it.
     private static func code(_ error: ErrorCode) -> ProtocolError.Code {
         ProtocolError.Code(rawValue: error.rawValue) ?? .general
     }

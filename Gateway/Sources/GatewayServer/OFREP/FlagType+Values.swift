@@ -13,7 +13,7 @@ extension FlagType {
         self = found
     }
 
-    /// The value as this type is encoded: a float with a fraction, an integer without, whatever the vendor sent.
+    /// The value in this type's encoding: a float with a fraction, an integer without, whatever the vendor sent.
     func written(_ value: FlagValue) -> FlagValue {
         switch (self, value) {
         case (.float, .int): value.doubleValue.map { .double($0) } ?? value

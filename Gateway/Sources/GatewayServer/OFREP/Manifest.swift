@@ -8,7 +8,7 @@ enum Manifest {
 
     /// The answer to `GET /openfeature/v0/manifest`, sorted by key.
     ///
-    /// Vendors publish no defaults for applications, so the manifest gives the simplest value of each type.
+    /// Vendors publish no defaults for applications, so the manifest contains the simplest value of each type.
     ///
     /// - Parameter types: The types by key.
     /// - Returns: The answer.
@@ -21,7 +21,7 @@ enum Manifest {
 }
 
 extension FlagType {
-    /// The default value if none is given.
+    /// The simplest value of the type, as the default.
     fileprivate var plainest: FlagValue {
         switch self {
         case .boolean: false

@@ -2,35 +2,35 @@ import Experimentation
 import NIOCore
 import Synchronization
 
-/// The entity tags of the bulk answers of a moment ago, by the bytes of the requests: for a client that asks again and again
-/// whether anything has changed.
+/// The entity tags of recent bulk answers, by the bytes of the requests: for clients that ask again and again whether
+/// anything has changed.
 ///
-/// A tag holds only as long as everything that the answer was made of: see `docs/decisions/0211-remembered-tags.md`. The
-/// memory is bounded in bytes; what hasn't been asked for lately goes first.
+/// A tag is valid only while everything that went into the answer is: see `docs/decisions/0211-remembered-tags.md`. The
+/// memory is bounded in bytes; entries that no client has asked for recently are removed first.
 final class RememberedTags: Sendable {
-    /// A tag, and what it was made of.
+    /// A tag, and what went into it.
     struct Entry: Sendable {
         let tag: String
-        /// The rules, overrides and span of time.
+        /// The rules, overrides and span of time that decisions depend on.
         let basis: DecisionBasis
         /// The encoded flags.
         let forms: FlagForms
-        /// Whose assignments are kept; `nil` for a user of whom none are.
+        /// The user whose assignments are kept; `nil` if none are kept.
         let userID: String?
-        /// What the user was assigned before.
+        /// The user's earlier assignments.
         let earlier: EarlierAssignments
     }
 
     private let table: Mutex<RecentTable<ByteBuffer, Entry>>
-    /// The size of an entry beside its body: the slot in the table, the tag and the assignments, roughly.
+    /// The approximate size of an entry besides its body: the slot in the table, the tag and the assignments.
     private static let overhead = 400
 
     /// Creates an empty memory.
     ///
-    /// - Parameter bytes: How large it may be, roughly.
+    /// - Parameter bytes: The approximate maximum size.
     init(bytes: Int = 8_000_000) { table = Mutex(RecentTable(limit: bytes)) }
 
-    /// What is remembered of a request with these bytes.
+    /// The entry for a request with these bytes.
     subscript(body: ByteBuffer) -> Entry? {
         table.withLock { table in
             guard let entry = table[body] else { return nil }
@@ -44,11 +44,11 @@ final class RememberedTags: Sendable {
         table.withLock { Self.put(entry, body, into: &$0) }
     }
 
-    /// How much is remembered.
+    /// The number of entries.
     var count: Int { table.withLock { $0.count } }
 
     private static func put(_ entry: Entry, _ body: ByteBuffer, into table: inout RecentTable<ByteBuffer, Entry>) {
-        // A copy, so that the connection's buffer isn't kept with it.
+        // Copied, so that the entry doesn't keep the connection's buffer alive.
         table.set(entry, for: ByteBuffer(bytes: body.readableBytesView), weighing: body.readableBytes + overhead)
     }
 }

@@ -1,9 +1,9 @@
 import Experimentation
 import Synchronization
 
-/// The wait for new rules while there are older ones: short, and one for all who wait at a time.
+/// Waits briefly for new rules while there are older ones; all callers that wait at the same time share one wait.
 final class RulesWait: Sendable {
-    /// How long the first one waits; those who come later wait for the rest of that time.
+    /// How long the first caller waits; later ones wait for the rest of that time.
     private static let limit = Duration.seconds(2)
 
     private let time: any TimeSource
@@ -14,7 +14,7 @@ final class RulesWait: Sendable {
 
     /// Waits for a result.
     ///
-    /// - Parameter work: Fetches the rules and decides; goes on after the time.
+    /// - Parameter work: Fetches the rules and decides; continues after the time is over.
     /// - Returns: The result; `nil` if the time is over before there is one.
     func value<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value? {
         let now = time.instant

@@ -5,10 +5,10 @@ import ServiceLifecycle
     import CMalloc
 #endif
 
-/// Returns memory to the system that was only in use while rules were read.
+/// Gives memory that was needed only for reading rules back to the system.
 ///
-/// Parsing a file takes several times the memory of the rules made of it. The C library keeps freed memory for later, but the
-/// next file may be hours away: see `docs/decisions/0213-memory-of-rules.md`.
+/// Parsing a file takes several times the memory of the resulting rules. The C library keeps freed memory for later
+/// use, but the next file may be hours away: see `docs/decisions/0213-memory-of-rules.md`.
 struct HeapTrimming: Service {
     /// The encoded flags of all tenants at this moment.
     let forms: @Sendable () -> [FlagForms?]

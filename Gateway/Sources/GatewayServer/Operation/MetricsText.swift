@@ -40,7 +40,7 @@ struct MetricsText {
         lines.append(name + (written.isEmpty ? "" : "{\(written)}") + " " + number)
     }
 
-    /// By scalars, because a character may be a line's end or a quotation mark together with others.
+    /// Works on scalars, because a line break or a quotation mark may form one character together with other scalars.
     private static func escaped(_ text: String) -> String {
         var escaped = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

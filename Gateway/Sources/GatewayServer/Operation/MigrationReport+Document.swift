@@ -15,18 +15,19 @@ extension MigrationReport {
                 Dictionary(uniqueKeysWithValues: confirmed.map { ($0.key.rawValue, FlagValue.int($0.value)) })
             ),
             "upperBound": .double(rate.upperBound()), "ratios": .array(ratioTests.map(\.document)),
-            // A vendor's own words for variants and reasons are counted, and would hide the others here.
+            // Differences in vendors' own words for variants and reasons are only counted, because they would hide the
+            // others here.
             "recent": .array(recent.filter(\.kind.isVisible).suffix(Self.shown).reversed().map(\.document)),
         ]
     }
 }
 
 extension MigrationReport {
-    /// A sample-ratio test with what it is about.
+    /// A sample-ratio test with its subject.
     struct RatioTest {
         /// The stage; empty for the whole move.
         var stage = ""
-        /// What is counted: `sides`, `places` or `exposures`.
+        /// What the test counts: `sides`, `places` or `exposures`.
         var kind: String
         /// The old vendor's experiment; empty for the sides.
         var name = ""

@@ -14,16 +14,17 @@ struct TenantFigures: Sendable {
     var ledger: Ledger
     var ledgers: [Destination: Ledger]
     var outbox: OutboxStatus
-    /// How much waits for the shared database, and for how much there was no room; `nil` without a file for it.
+    /// How much waits for the shared database, and how much was dropped for lack of room; `nil` without a file for it.
     var meanwhile: (waiting: Int, dropped: Int)?
-    /// Where the tenant's move stands; `nil` for none.
+    /// The state of the tenant's move; `nil` for none.
     var move: MigrationReport?
-    /// The age of the vendor's rules, or of both vendors' in a move, by side; empty for a vendor that is asked.
+    /// The age of the vendor's rules, or of both vendors' rules in a move, by side; empty for a vendor that is asked
+    /// for each user.
     var rulesAges: [(side: String, age: Duration)]
     /// How decisions of a vendor that is asked for each user were answered; `nil` for another vendor.
     var answers: AnswerFigures?
 
-    /// Takes snapshots of tenants, without one of them waiting for another's store.
+    /// Takes snapshots of tenants, none of which waits for another tenant's store.
     static func of(_ tenants: [Tenant]) async -> [TenantFigures] {
         await withTaskGroup { group in
             for (place, tenant) in tenants.enumerated() { group.addTask { (place, await TenantFigures(tenant)) } }
@@ -33,7 +34,7 @@ struct TenantFigures: Sendable {
         }
     }
 
-    /// Takes a snapshot; values that the store can't provide are those of before.
+    /// Takes a snapshot; values that the store can't provide are those of the previous one.
     init(_ tenant: Tenant) async {
         name = tenant.name
         let connection = tenant.connection

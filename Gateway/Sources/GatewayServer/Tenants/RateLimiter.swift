@@ -2,7 +2,7 @@ import Synchronization
 
 /// A tenant's token bucket.
 final class RateLimiter: Sendable {
-    /// The longest wait that is asked for: a day, in seconds.
+    /// The longest wait that an answer asks for: a day, in seconds.
     private static let longestWait = 86_400.0
 
     private let limit: RateLimit
@@ -26,11 +26,11 @@ final class RateLimiter: Sendable {
                 return nil
             }
             let wait = ((1 - state.level) / limit.perSecond).rounded(.up)
-            // Compared as a number, because a whole one has no room for every wait.
+            // Compared as a floating-point number, because not every wait fits into an integer.
             return wait < Self.longestWait ? max(1, Int(wait)) : Int(Self.longestWait)
         }
     }
 
-    /// Puts back what was taken for a request that wasn't answered.
+    /// Puts a request that wasn't answered back into the bucket.
     func giveBack() { state.withLock { $0.level = min(limit.burst, $0.level + 1) } }
 }

@@ -2,7 +2,7 @@ import Experimentation
 import ExperimentationPostgres
 
 extension SharedDatabase {
-    /// Opens the file for what is accepted while the database is away, if there is to be one.
+    /// Opens the file for what is accepted while the database is away, if one is configured.
     func meanwhile(
         _ environment: ClientEnvironment,
         isAway: @escaping @Sendable () -> Bool
@@ -17,14 +17,14 @@ extension SharedDatabase {
         )
     }
 
-    /// Whether an opening failed because the database can't be reached, or is too slow; what it refused is another matter.
+    /// Whether opening failed because the database can't be reached or is too slow; `false` if the database refused.
     func isAway(after error: ExperimentationError) async -> Bool {
         guard error.code == .store else { return false }
         if error.cause is LateAnswer { return true }
         return await !PostgresStore.answers(url, within: .seconds(2))
     }
 
-    /// Opens the store; its tables may take longer than an ordinary operation if `isPatient`.
+    /// Opens the store; if `isPatient`, opening its tables may take longer than an ordinary operation.
     func opened(isPatient: Bool) async throws(ExperimentationError) -> PostgresStore {
         var options = PostgresStoreOptions(schema: schema, connections: connections, longestLease: lease)
         options.openingPatience = isPatient ? openingPatience : options.patience

@@ -3,10 +3,10 @@ import Synchronization
 
 /// A tenant's ledgers and outbox as its store has them, for operators.
 ///
-/// Someone who watches asks each second, so a store that instances share is read every few seconds only. While it is away, or
-/// slow, the last figures are given.
+/// An open console asks each second, so a store that instances share is read only every few seconds. While the store is
+/// away or slow, the last figures are returned.
 final class StoreAccounts: Sendable {
-    /// The figures of a moment.
+    /// The figures at one moment.
     struct Figures: Sendable {
         var ledger = Ledger()
         var ledgers: [Destination: Ledger] = [:]
@@ -25,7 +25,7 @@ final class StoreAccounts: Sendable {
     /// Creates accounts.
     ///
     /// - Parameters:
-    ///   - lifetime: How long figures are given again; zero to read each time.
+    ///   - lifetime: How long figures are reused; zero to read them each time.
     ///   - time: The clock.
     ///   - isAway: Whether the store is known to be away.
     ///   - read: Reads the figures.

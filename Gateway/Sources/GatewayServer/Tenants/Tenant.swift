@@ -1,7 +1,7 @@
 import Experimentation
 import FlagManifest
 
-/// A tenant being served: its connection, and what answers its requests.
+/// A tenant being served: its connection, and the parts that answer its requests.
 final class Tenant: Sendable {
     let configuration: TenantConfiguration
     let connection: TenantConnection
@@ -33,7 +33,8 @@ final class Tenant: Sendable {
 
     /// The ticket that gives access to the stream of changes and nothing else.
     ///
-    /// Part of the URL, since browsers can't send a token with the request. All instances derive the same ticket.
+    /// The ticket is part of the URL, since browsers can't send a token with the request. All instances derive the same
+    /// ticket.
     var ticket: String? { Self.ticket(configuration) }
 
     private static func ticket(_ configuration: TenantConfiguration) -> String? {
@@ -53,7 +54,7 @@ final class Tenant: Sendable {
         )
     }
 
-    /// Whether its settings may lead to other answers than those of another tenant on its connection.
+    /// Whether this tenant's settings may lead to other answers than those of another tenant on its connection.
     func mayAnswerOtherwise(than other: Tenant) -> Bool {
         let (own, others) = (configuration, other.configuration)
         return ticket != other.ticket || own.types != others.types || own.assignments != others.assignments
@@ -67,8 +68,8 @@ final class Tenant: Sendable {
 
     /// Whether the tenant should receive requests.
     ///
-    /// A vendor that is asked for each user reports the outcome of the last question, which another user's needn't share, so only
-    /// a permanent failure counts.
+    /// The status of a vendor that is asked for each user is the outcome of the last request, and another user's
+    /// request may turn out differently. So only a permanent failure counts.
     var isReady: Bool {
         switch client.status {
         case .ready, .stale, .disabled: true
@@ -79,7 +80,7 @@ final class Tenant: Sendable {
 
     /// The known types of the tenant's flags.
     func flagTypes() async -> [String: FlagType] {
-        // A vendor that is asked for each user publishes no flags, so the observed ones have to do.
+        // A vendor that is asked for each user publishes no flags, so the observed types have to suffice.
         guard let forms = await evaluator.forms() else {
             return DeclaredTypes(configuration.types, seen: connection.types).known
         }

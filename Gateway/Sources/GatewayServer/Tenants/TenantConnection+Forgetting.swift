@@ -4,9 +4,9 @@ import ExperimentationPostgres
 extension TenantConnection {
     /// Deletes the ids of events of past days, in the store and in the file.
     ///
-    /// One that fails doesn't keep the other from it.
+    /// A failure in one doesn't keep the other from deleting.
     ///
-    /// - Throws: `ErrorCode.store`, and `ErrorCode.cancelled`, of whichever failed first; the next call continues.
+    /// - Throws: `ErrorCode.store` or `ErrorCode.cancelled`, whichever occurred first; the next call continues.
     func forgetIDs() async throws(ExperimentationError) {
         var failures: [ExperimentationError] = []
         do throws(ExperimentationError) { try await meanwhile?.forget() } catch { failures.append(error) }

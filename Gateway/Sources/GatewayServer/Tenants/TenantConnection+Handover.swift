@@ -2,7 +2,7 @@ import Experimentation
 import GatewayBodies
 
 extension TenantConnection {
-    /// Hands over what was taken while the database was away.
+    /// Hands over what was accepted while the database was away.
     static func hand(_ parcels: [Parcel], to intake: EventIntake, and book: AssignmentBook) async -> [Verdict] {
         var verdicts = [Verdict](repeating: .outage(), count: parcels.count)
         var events: [(place: Int, event: EventRequest)] = []

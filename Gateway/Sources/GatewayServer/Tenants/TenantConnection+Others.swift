@@ -4,10 +4,10 @@ import Foundation
 import Synchronization
 
 extension TenantConnection {
-    /// Delivers waiting events that no instance is delivering, such as those left by a lost one.
+    /// Delivers waiting events that no instance is delivering, such as those left by an instance that died.
     ///
     /// Recent events are left to the instance that accepted them, which may be filling a batch. Does nothing while an
-    /// earlier call is still at it.
+    /// earlier call is still running.
     func lookAfterOthers(now: Date) async {
         guard !isLooking.exchange(true, ordering: .acquiring) else { return }
         defer { isLooking.store(false, ordering: .releasing) }

@@ -8,12 +8,12 @@ import GatewayBodies
 import Synchronization
 import VendorCatalog
 
-/// A tenant's open vendor and store, which outlive changes of tokens or limits.
+/// A tenant's open vendor and store, which stay open when tokens or limits change.
 final class TenantConnection: Sendable {
     /// Identifies a connection.
     struct Identity: Sendable, Hashable {
         var tenant: String
-        /// `nil` in a move, whose plan may have another stage.
+        /// The vendor; `nil` in a move, whose plan may have another stage.
         var vendor: FlagValue?
         var move: TenantMove?
         var store: TenantConfiguration.Store
@@ -24,29 +24,30 @@ final class TenantConnection: Sendable {
     let identity: Identity
     let client: ExperimentationClient
     let intake: EventIntake
-    /// What users were assigned, if the vendor promises to keep it.
+    /// The users' assignments, if the vendor promises to keep them.
     let assignments: AssignmentBook
-    /// What the vendor's roles say.
+    /// What is known about the vendor's roles.
     let facts: ObservedProvider.Facts
     let changes: ChangeStreams
     let types: SeenTypes
     let time: any TimeSource
-    /// The store shared with other instances; `nil` if this one is alone, or it is away.
+    /// The store shared with other instances; `nil` if this instance has a store of its own, or if the shared one is
+    /// away.
     let shared: PostgresStore?
-    /// Where events wait for the shared database while that is away; `nil` without one, or a place.
+    /// Where events wait while the shared database is away; `nil` without such a database, or without a file.
     let meanwhile: Meanwhile?
-    /// What operators are shown of the store.
+    /// The store's figures for operators.
     let accounts: StoreAccounts
-    /// Whether the shared database was away, so that another connection is to take this one's place.
+    /// Whether the shared database was away, so that another connection is going to replace this one.
     let isProvisional: Bool
-    /// The plan that was followed last.
+    /// The last plan that the move followed.
     private let planned: Mutex<MigrationPlan?>
     private let watching = Mutex<[Task<Void, Never>]>([])
-    /// Whether another connection has listeners and file by now.
+    /// Whether another connection has taken over listeners and file.
     private let isInherited = Atomic(false)
-    /// Why the shared database couldn't be used when that was tried last.
+    /// Why the shared database couldn't be used at the last attempt.
     let refusal = Mutex<String?>(nil)
-    /// Whether what others may have left is being looked after.
+    /// Whether events that other instances may have left are being looked for.
     let isLooking = Atomic(false)
 
     /// Opens vendor and store, without waiting for the vendor.
@@ -55,7 +56,7 @@ final class TenantConnection: Sendable {
     ///   - configuration: The tenant.
     ///   - provider: The vendor's provider.
     ///   - environment: Clock, randomness and log.
-    ///   - before: The provisional connection whose place this one takes.
+    ///   - before: The provisional connection that this one replaces.
     /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`.
     convenience init(
         _ configuration: TenantConfiguration,
@@ -67,16 +68,17 @@ final class TenantConnection: Sendable {
             configuration,
             provider,
             environment,
-            // Others wait for a start, which can do without the database; not so a move, and nothing waits for a replacement.
+            // Others wait for a start, which can do without the database; a move can't, and nothing waits for a
+            // replacement.
             isPatient: before != nil || configuration.move != nil,
             meanwhile: before?.meanwhile
         )
         try await self.init(configuration, in: place, environment, after: before)
     }
 
-    /// Opens vendor and store; where the shared database is away or too slow, what there is without it.
+    /// Opens vendor and store; if the shared database is away or too slow, opens what can be used without it.
     ///
-    /// A move is never opened without its store: who has which vendor is written there.
+    /// A move is never opened without its store, which records which user has which vendor.
     ///
     /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`.
     static func opened(
@@ -124,7 +126,7 @@ final class TenantConnection: Sendable {
             isAway: { isProvisional || shared?.isAway ?? false },
             later: { await meanwhile?.take($0) }
         )
-        // Before there is a client, which carries out at once what an earlier run owed.
+        // Set before the client is created, because it carries out at once the denials that an earlier run owed.
         observed.onForget { userID throws(ExperimentationError) in try await book.forget(userID) }
         observed.onChange { [changes] in changes.announceChange() }
         do throws(ExperimentationError) {
@@ -137,7 +139,7 @@ final class TenantConnection: Sendable {
                     name: configuration.name,
                     exposurePolicy: .manual,
                     decisionCacheBytes: configuration.decisionBytes,
-                    // Who decides for a user in a move may change with each request.
+                    // In a move, the vendor that decides for a user may change with each request.
                     answerReuse: configuration.move == nil ? configuration.reuse : nil
                 ),
                 environment: environment
@@ -163,7 +165,7 @@ final class TenantConnection: Sendable {
                 wasAccepted: shared?.wasAccepted(_:of:)
             )
         } catch {
-            // The next attempt comes in a second, so nothing may be left of this one.
+            // The next attempt follows in a second, so nothing may be left of this one.
             await client.shutdown(within: .zero)
             await place.close()
             throw error
@@ -175,7 +177,7 @@ final class TenantConnection: Sendable {
 
     /// The revisions of the rules, if instances share them.
     ///
-    /// In a move, two vendors have revisions of their own, and no tag has any.
+    /// In a move, each of the two vendors has revisions of its own, and tags contain none.
     var revisions: Evaluator.Revisions? {
         guard let shared, identity.move == nil else { return nil }
         return Evaluator.Revisions { shared.disabledRevision }
@@ -184,7 +186,7 @@ final class TenantConnection: Sendable {
     /// The move that is under way; `nil` for none.
     var migration: Migration? { client.extras(as: Migration.self) }
 
-    /// Goes to the stage and share of a plan, if the last plan had others or another revision.
+    /// Changes to the stage and share of a plan, if the last plan had a different stage, share or revision.
     ///
     /// - Throws: `ErrorCode.configuration` with the objections, and `ErrorCode.store`; nothing has changed then.
     func follow(_ move: TenantMove?) async throws(ExperimentationError) {
@@ -198,8 +200,8 @@ final class TenantConnection: Sendable {
         planned.withLock { $0 = plan }
     }
 
-    /// Starts announcing changes of the rules, the kill switch and a move's stage to listeners, and handing over what waits
-    /// in the file.
+    /// Starts announcing changes of the rules, the kill switch and a move's stage to listeners, and handing over what
+    /// waits.
     func begin() {
         if let meanwhile, !isProvisional {
             meanwhile.hand { [intake, assignments] in
@@ -223,13 +225,13 @@ final class TenantConnection: Sendable {
         for task in watching.withLock({ $0 }) { task.cancel() }
     }
 
-    /// Stops announcing changes, because another connection has taken this one's place; requests under way go on.
+    /// Stops announcing changes, because another connection has replaced this one; requests under way continue.
     ///
     /// - Parameter isInherited: Whether the other one has taken over listeners and file as well.
     func retire(isInherited: Bool) {
         endWatching()
         self.isInherited.store(isInherited, ordering: .relaxed)
-        // Clients listen again, to the connection that is there now.
+        // Clients listen again, to the new connection.
         if !isInherited { changes.finish() }
     }
 
@@ -238,7 +240,7 @@ final class TenantConnection: Sendable {
         endWatching()
         if !isInherited.load(ordering: .relaxed) {
             changes.finish()
-            // First, since what waits there goes through the client.
+            // Done first, because what waits in the file goes through the client.
             await meanwhile?.look()
             await meanwhile?.close()
         }

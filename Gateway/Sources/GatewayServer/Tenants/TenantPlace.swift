@@ -4,16 +4,16 @@ import ExperimentationPostgres
 import ExperimentationSQLite
 import Foundation
 
-/// Where a tenant's data is, opened.
+/// The opened place of a tenant's data.
 struct TenantPlace: Sendable {
     let store: ClientStore
-    /// The vendor, as instances with one database have it.
+    /// The vendor; if instances share a database, shared between them.
     let provider: any ExperimentationProvider
     let shared: PostgresStore?
     let meanwhile: Meanwhile?
     /// Whether the shared database is away.
     let isProvisional: Bool
-    /// Whether the file was open already, and is another connection's as well.
+    /// Whether the file was already open, and also belongs to another connection.
     private let isInherited: Bool
 
     /// Opens the place that a configuration names.
@@ -22,8 +22,8 @@ struct TenantPlace: Sendable {
     ///   - configuration: The tenant.
     ///   - provider: The vendor.
     ///   - environment: Clock, randomness and log.
-    ///   - isPatient: Whether the tables of a database may take their time to be opened.
-    ///   - open: The file for what is accepted while the database is away, if it is open already.
+    ///   - isPatient: Whether opening a database's tables may take longer than an ordinary operation.
+    ///   - open: The file for what is accepted while the database is away, if it is already open.
     /// - Throws: `ErrorCode.configuration` and `ErrorCode.store`.
     init(
         _ configuration: TenantConfiguration,
@@ -53,8 +53,8 @@ struct TenantPlace: Sendable {
         }
     }
 
-    /// The vendor as all instances on a database have it; of a move, each of its two vendors by itself, so that the rules of
-    /// both are fetched once for all instances.
+    /// The vendor as all instances on a database share it; in a move, each of the two vendors is shared by itself, so
+    /// that the rules of both are fetched once for all instances.
     private static func shared(
         _ provider: any ExperimentationProvider,
         by store: PostgresStore,
@@ -70,7 +70,8 @@ struct TenantPlace: Sendable {
         return shared
     }
 
-    /// Opens what there is without a shared database: the vendor itself, and the file for what is accepted meanwhile.
+    /// Opens what can be used without the shared database: the vendor itself, and the file for what is accepted
+    /// meanwhile.
     ///
     /// - Throws: `ErrorCode.store` if the file can't be opened.
     init(
@@ -85,7 +86,7 @@ struct TenantPlace: Sendable {
 
     /// Carries out the denials of consent that wait in the file.
     ///
-    /// To be called before there is a client, which delivers at once what waits in the database.
+    /// Must be called before the client is created, because it delivers at once what waits in the database.
     ///
     /// - Throws: `ErrorCode.store`.
     func carryOutDenials() async throws(ExperimentationError) {
@@ -93,7 +94,7 @@ struct TenantPlace: Sendable {
         _ = try await store.outbox.setConsent(denied.map { ConsentChange(userID: $0, isGranted: false) })
     }
 
-    /// Closes what was opened here, for want of a connection that would.
+    /// Closes what was opened here, if no connection was created that would.
     func close() async {
         if !isInherited { await meanwhile?.close() }
         await shared?.close()

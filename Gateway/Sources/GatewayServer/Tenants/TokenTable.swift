@@ -17,15 +17,16 @@ struct TokenTable<Holder: Sendable>: Sendable {
     }
 }
 
-/// The token that a connection sent last, with its digest: most connections send one token again and again, and to
-/// compute a digest takes longer than to evaluate a flag.
+/// The token that a connection sent last, with its digest: most connections send one token again and again, and
+/// computing a digest takes longer than evaluating a flag.
 struct LastToken {
     private var token: [UInt8] = []
     private var digest: TokenDigest?
 
     /// The digest of a token.
     ///
-    /// Compares in a time that depends on lengths alone: behind a proxy, the last token may be another client's.
+    /// The comparison takes a time that depends only on the lengths: behind a proxy, the last token may be another
+    /// client's.
     mutating func digest(of token: String) -> TokenDigest {
         if let digest, token.utf8.count == self.token.count {
             var difference: UInt8 = 0

@@ -4,7 +4,7 @@ import Synchronization
 final class Turns: Sendable {
     private let last = Mutex<Task<Void, Never>?>(nil)
 
-    /// Does a piece of work once those before it are done.
+    /// Does a piece of work once all earlier ones are done.
     func take<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value {
         let task = last.withLock { last in
             let before = last

@@ -1,19 +1,19 @@
 import Experimentation
 import Synchronization
 
-/// Wraps a tenant's provider to expose facts and notices that the client keeps to itself.
+/// Wraps a tenant's provider to expose facts and notices that the client doesn't.
 final class ObservedProvider: ExperimentationProvider {
-    /// What a vendor's roles say.
+    /// What is known about a vendor's roles.
     struct Facts: Sendable {
         /// Whether the vendor promises to keep assignments.
         var isSticky = false
-        /// Whether nothing may be kept of a user who hasn't consented.
+        /// Whether nothing may be kept about a user who hasn't consented.
         var needsConsent = false
         /// Whether the vendor publishes rules that are evaluated here.
         var isComputed = false
         /// Whether rules are fetched at an interval, so that no request waits for newer ones.
         var isPolling = false
-        /// Whether that interval is the rules' lifetime, which may be long.
+        /// Whether this interval is the rules' lifetime, which may be long.
         var isRenewed = false
     }
 
@@ -34,20 +34,21 @@ final class ObservedProvider: ExperimentationProvider {
 
     init(_ provider: any ExperimentationProvider) { self.provider = provider }
 
-    /// What the vendor's roles say; known once it has been started.
+    /// What is known about the vendor's roles, once it has been started.
     var facts: Facts { noted.withLock { $0 } }
 
-    /// Sets what else to delete when a user denies consent.
+    /// Sets what deletes a user's other data when the user denies consent.
     func onForget(_ forget: @escaping @Sendable (String) async throws(ExperimentationError) -> Void) {
         listeners.withLock { $0.forget = forget }
     }
 
-    /// Sets what to run when an asked vendor announces a change.
+    /// Sets what to run when a vendor that is asked for each user announces a change.
     ///
     /// For computed rules, the client announces changes itself.
     func onChange(_ hear: @escaping @Sendable () -> Void) { listeners.withLock { $0.hear = hear } }
 
-    /// Sets what to run with the keys of an asked vendor's answers, which are all that is known of its flags.
+    /// Sets what receives the keys in the answers of a vendor that is asked for each user; nothing else is known of its
+    /// flags.
     func onAnswer(_ see: @escaping @Sendable ([String]) -> Void) { listeners.withLock { $0.see = see } }
 
     func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
@@ -78,9 +79,10 @@ final class ObservedProvider: ExperimentationProvider {
     }
 }
 
-/// Fetches rules that have a lifetime again at the end of it, whether or not anybody asks for a flag.
+/// Fetches rules that have a lifetime again at the end of it, whether or not a client asks for a flag.
 ///
-/// Behind a balancer, an instance without rules gets no requests yet, and listeners wait for news rather than ask.
+/// Behind a load balancer, an instance without rules gets no requests yet, and listeners wait for changes rather than
+/// ask.
 private struct RenewedRules: RulesetSource {
     let source: any RulesetSource
 
@@ -123,8 +125,8 @@ private struct HeardChanges: ChangeSource {
         let notices = changes.notices()
         let isUntold = Mutex(false)
         return AsyncStream {
-            // The client asks for the next notice once it has acted on this one. A listener that is told earlier could be
-            // given the answer from before the change, and wouldn't be told again.
+            // The client asks for the next notice once it has acted on this one. A listener that is notified earlier
+            // could get the answer from before the change, and wouldn't be notified again.
             let isDue = isUntold.withLock { isUntold in
                 defer { isUntold = false }
                 return isUntold
