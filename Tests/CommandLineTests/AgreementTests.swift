@@ -75,7 +75,7 @@ struct AgreementTests {
         #expect((experiment["changed"]?.number ?? 0) > 100)
     }
 
-    @Test("a single user who isn't decided for is named in the singular")
+    @Test("one user without a decision is reported in the singular")
     func singular() async throws {
         let result = try await Tool.run(
             ["compare", "--from", "sigma", "--to", "flagship-bucketing", "--input", "-", "--exposures", "0"],

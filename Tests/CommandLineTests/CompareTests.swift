@@ -35,7 +35,7 @@ struct CompareTests {
         #expect(given.status == 64 && given.output.isEmpty)
     }
 
-    /// The words of a report: bytes depend on how long an event has waited, connections on who is quicker.
+    /// The words of a report: bytes depend on how long an event has waited, connections on which request is quicker.
     private static func withoutNumbers(_ report: String) -> String {
         report.replacing(/[0-9.]+/, with: "n").replacing(/[ %]+/, with: " ")
     }
@@ -74,7 +74,7 @@ struct CompareTests {
         }
     }
 
-    @Test("eleven rounds of a debug build have no times, which is stated; a release build has them")
+    @Test("eleven rounds of a debug build have no times, and the report says so; a release build has them")
     func times() async throws {
         let result = try await Tool.run([
             "compare", "--scenario", "kill-switch", "--vendor", "sigma", "--rounds", "11", "--round-trip", "5",
@@ -191,7 +191,7 @@ struct CompareTests {
         return page.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             var cells = line.split(separator: "|", omittingEmptySubsequences: false)
                 .map { $0.replacing(/[0-9.]+ (B|kB|MB)/, with: "n") }
-            // Two requests at the same moment need two connections: that depends on who is quicker.
+            // Two requests at the same moment need two connections: that depends on which one is quicker.
             let names = ["Connections", "Reused", "Round trips"]
             if cells.count < 3 { byChance = [] }
             if line.contains("| Connections |") {

@@ -77,7 +77,7 @@ struct CompositionTests {
         )
     }
 
-    @Test("every step of the shop's story is supported by a composition, and each report says by whom")
+    @Test("a composition supports every step of the shop's story, and each report names the vendor that does")
     func story() async throws {
         let path = try file(
             """

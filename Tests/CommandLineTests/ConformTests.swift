@@ -85,7 +85,7 @@ struct ConformTests {
         return names
     }
 
-    @Test("one run writes a report in each format, and an ending of no format is refused before the run")
+    @Test("one run writes a report in each format, and an unknown file extension is refused before the run")
     func reports() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -167,14 +167,17 @@ struct ConformTests {
         service.terminate()
     }
 
-    @Test("cases that aren't about a subject are no run", arguments: ["composition/*", "migration/*", "sdk/*"])
+    @Test(
+        "a run in which no case is about the subject is rejected",
+        arguments: ["composition/*", "migration/*", "sdk/*"]
+    )
     func nothing(_ pattern: String) async throws {
         let result = try await Tool.run(["conform", "--vendor", "in-memory", "--case", pattern])
         #expect(result.status == 64)
         #expect(result.complaint.hasPrefix("xp: none of these cases is about in-memory"), "\(result.errors)")
     }
 
-    @Test("an adapter in another process that breaks a promise has status 1, with the case and its story")
+    @Test("an adapter in another process that breaks a promise ends the run with status 1, the case and its story")
     func brokenSubject() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -194,7 +197,7 @@ struct ConformTests {
         service.terminate()
     }
 
-    @Test("a whole SDK in another process gets its own cases, and failures can be left out")
+    @Test("a whole SDK in another process gets its own cases, and failures can be excluded")
     func wholeSDK() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -214,7 +217,7 @@ struct ConformTests {
         service.terminate()
     }
 
-    @Test("failures are recorded and left out on request, and a badge counts declared and verified capabilities")
+    @Test("failures are recorded and excluded on request, and a badge counts declared and verified capabilities")
     func underConstruction() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -20,7 +20,7 @@ struct DamagedStoreTests {
         try file.close()
     }
 
-    @Test("track, whose ledger can't be read at the end")
+    @Test("track, if its ledger can't be read at the end")
     func track() async throws {
         let mock = try await ServedMock("flagship")
         let listener = try Silence()

@@ -30,7 +30,7 @@ struct ExportedConsentTests {
     private static let view = #"{"type":"custom","name":"seen"}"#
 
     @Test(
-        "true only if the event is held nowhere and a vendor that needs consent may have it",
+        "it states consent only if no delivery of the event is held and a vendor that needs consent may get it",
         arguments: [
             (evergage, nil, view, nil), (evergage, "true", view, nil), (flagship, nil, view, nil),
             (flagship, "true", view, true), (composed, nil, view, nil), (composed, "true", view, true),
@@ -44,7 +44,7 @@ struct ExportedConsentTests {
         #expect(try JSONValue(line)["user"]?["consent"] == stated.map { .bool($0) }, "\(line)")
     }
 
-    @Test("an event of a vendor that needs no consent is held by one that does")
+    @Test("an event exported for a vendor that needs no consent is held by a vendor that does")
     func heldElsewhere() async throws {
         let mock = try await ServedMock("flagship")
         let out = try await exported([Self.line(nil, Self.view)], by: Self.evergage, in: mock.folder)

@@ -37,7 +37,7 @@ struct FlagsTests {
     }
 
     @Test(
-        "while a vendor's kill switch is on, nothing is pulled over a manifest, and nothing compared",
+        "while a vendor's kill switch is on, no manifest is overwritten and nothing is compared",
         arguments: [["pull", "--output"], ["check", "--manifest"]]
     )
     func disabled(command: [String]) async throws {
@@ -53,7 +53,7 @@ struct FlagsTests {
         _ = try await mock.end()
     }
 
-    @Test("what can't be read of a vendor's flags is said, and the rest is pulled")
+    @Test("unreadable parts of a vendor's flags are reported, and the rest is pulled")
     func unreadable() async throws {
         let broken = Tool.root.appending(path: "Conformance/Fixtures/Sigma/config-broken-elements.json").path
         let mock = try await ServedMock("sigma", ["--world", broken])

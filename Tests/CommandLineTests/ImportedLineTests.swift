@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The lines of xp migrate import")
 struct ImportedLineTests {
-    @Test("are named as the file numbers them, blank ones included, and one that is too long is refused")
+    @Test("are numbered as in the file, blank ones included, and one that is too long is refused")
     func numbers() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -28,7 +28,7 @@ struct ImportedLineTests {
     }
 
     @Test(
-        "a first line is rejected by its number, and standard input is called by its name",
+        "an invalid first line is rejected with its number, and standard input is named as such",
         arguments: [
             ("", 1, "is empty; expected lines of the format csv"),
             (

@@ -42,7 +42,7 @@ struct MigrateStatusTests {
     }
 
     @Test(
-        "a plan whose vendor isn't the path of a file is rejected, and only one without a vendor lacks it",
+        "a plan whose vendor isn't a file path is rejected, and only a plan without a vendor is said to lack one",
         arguments: [
             (#"{"from":"flagship.json","to":7}"#, #""to": expected the path of a configuration file"#),
             (#"{"from":""}"#, #""from": expected the path of a configuration file"#),

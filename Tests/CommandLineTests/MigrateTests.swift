@@ -46,7 +46,7 @@ struct MigrateTests {
         #expect(report["sampleRatio"]?["till"]?["alarm"] == .bool(false))
     }
 
-    @Test("plan writes a mapping that it then finds without fault, and names file, line and key of one that has some")
+    @Test("plan writes a mapping that passes its own check, and reports faults of others with file, line and key")
     func plans() async throws {
         let (old, new) = (try await ServedMock("flagship"), try await ServedMock("sigma"))
         let vendors = ["--from", try old.configuration(#","mode":"bucketing""#), "--to", try new.configuration()]
@@ -87,7 +87,7 @@ struct MigrateTests {
     }
 
     @Test(
-        "simulate with a plan that accepts reassignment succeeds, and tells where, when and by whom users were changed"
+        "simulate with a plan that accepts reassignment succeeds, and says where, when and by whom users were changed"
     )
     func accepted() async throws {
         let folder = try Tool.folder()

@@ -96,7 +96,7 @@ struct OutputTests {
         return try await running.result()
     }
 
-    /// Links or copies the tool into a folder that every user may enter; its own may be its owner's alone.
+    /// Links or copies the tool into a folder that every user may enter; its own may be accessible only to its owner.
     private static func tool(in folder: URL) throws -> URL {
         let place = folder.appending(path: "xp")
         do {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A vendor that refuses the credentials, fails or sends nonsense has status 69, like one that can't be reached")
 struct RefusedAccessTests {
-    /// Serves a mock that answers everything with a status; with 200, with what can't be read.
+    /// Serves a mock that answers everything with a status; 200 has an unreadable body.
     private static func mock(_ vendor: String, answering status: Int) async throws -> ServedMock {
         let nonsense = #"{"kind": "body", "body": "nonsense", "contentType": "application/json"}"#
         let fault = status == 200 ? nonsense : #"{"kind": "status", "status": \#(status)}"#
@@ -28,7 +28,7 @@ struct RefusedAccessTests {
         ]
     }
 
-    @Test("evaluate, which says which of the four it is", arguments: cases)
+    @Test("evaluate, with a message that tells the four cases apart", arguments: cases)
     func evaluated(vendor: String, status: Int, code: String, reason: String) async throws {
         let mock = try await Self.mock(vendor, answering: status)
         let configuration = try mock.configuration()

@@ -160,7 +160,7 @@ struct InputLineTests {
     }
 
     @Test(
-        "a time has the whole form, with nothing before or behind it",
+        "a time must be complete, with nothing before or after it",
         arguments: [
             "2026-11-21T10:00:00Z+05:30", "2026-11-21T10:00:00.000Zgarbage", "2026-11-21T10:00:00Z and more",
             "2026-11-21T10:00:00-05:30x", "12026-11-21T10:00:00Z", "2026-11-21T1:2:3Z", "yesterday", "",

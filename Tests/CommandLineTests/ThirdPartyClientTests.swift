@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Real third-party clients of the vendors against the mocks.
-@Suite("third-party clients")
+@Suite("Third-party clients")
 struct ThirdPartyClientTests {
     /// Python from the environment of `make clients`, otherwise from the shell's path.
     static let python: [String] = {

@@ -10,7 +10,7 @@ struct UnreachableVendorTests {
     )
     func liveAbsent(vendor: String) async throws {
         let mock = try await ServedMock(vendor)
-        // A port that no other test's server can be given.
+        // A port that no other test's server can get.
         let text = try String(contentsOfFile: mock.configuration(), encoding: .utf8)
         let absent = text.replacing(mock.url, with: "http://127.0.0.1:1")
         #expect(absent != text)

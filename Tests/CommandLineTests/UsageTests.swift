@@ -321,7 +321,7 @@ struct UsageTests {
         #expect(again.output == told.output)
     }
 
-    @Test("an unreadable line is reported with its own number and column")
+    @Test("an unreadable line is reported with its number and column")
     func placeOfALine() async throws {
         let folder = try Tool.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -343,7 +343,7 @@ struct UsageTests {
     }
 
     @Test(
-        "a single line that isn't decided is named in the singular",
+        "one line without a decision is reported in the singular",
         arguments: [
             ("{\"user\":{\"id\":\"ada\"}}\n{\"user\":7}\n", "xp: 1 of 2 lines was not decided; the output says why\n"),
             ("{\"user\":7}\n", "xp: 1 of 1 line was not decided; the output says why\n"),

@@ -16,7 +16,7 @@ struct AbsenceTests {
     private static let search: Scenario.Action = .track([.custom("search")], times: 1)
 
     @Test(
-        "an event that gets too old while the vendor is away isn't delivered later",
+        "an event that gets too old while the vendor is away doesn't count as delivered later",
         arguments: [
             (FlagshipSubject() as any ConformanceSubject, "1 event kept, 0 delivered later, 1 dropped"),
             (EvergageSubject(), "1 event kept, 1 delivered later"),
@@ -35,7 +35,7 @@ struct AbsenceTests {
         #expect(story.findings.offline?.sentence == sentence, "\(story.ledger)")
     }
 
-    @Test("an event that is purged or refused later isn't delivered later, and one that waits isn't either")
+    @Test("an event that is later purged or refused doesn't count as delivered later, nor does one that still waits")
     func removed() async throws {
         let purged = try await story(
             [
@@ -64,7 +64,7 @@ struct AbsenceTests {
         #expect(waiting.findings.offline?.sentence == "1 event kept, 0 delivered later")
     }
 
-    @Test("an earlier event that is dropped in the absence isn't counted against those accepted in it")
+    @Test("an earlier event dropped during the absence isn't subtracted from those accepted during it")
     func earlier() async throws {
         let story = try await story(
             [
@@ -78,7 +78,7 @@ struct AbsenceTests {
         #expect(story.findings.offline?.sentence == "2 events kept, 2 delivered later")
     }
 
-    @Test("a waiting event that log-in removes isn't kept, though another one has come")
+    @Test("a waiting event that signing in removes doesn't count as kept, even if another event was accepted meanwhile")
     func removedByLogIn() {
         var observation = Observation()
         let outcome = StepOutcome(step: 1, events: EventCount(accepted: 1, pending: 1, purged: 1))

@@ -82,7 +82,7 @@ struct AgreementReportTests {
     }
 
     @Test(
-        "with nothing done and with assignments handed over, a matrix says which it is",
+        "each matrix says whether nothing was done or assignments were handed over",
         arguments: [ComparisonReport.Format.text, .markdown, .html]
     )
     func captions(format: ComparisonReport.Format) throws {

@@ -115,7 +115,7 @@ struct AgreementTests {
         #expect(await verdicts([100, 0], users: 100) == [])
     }
 
-    @Test("an experiment of only one vendor ends or begins with the switch")
+    @Test("an experiment that only one vendor has ends or begins with the switch")
     func alone() async throws {
         let before = Self.side("one", ["a", "b"], weights: [50, 50]) { _ in 0 }
         var none = Self.side("other", ["a"], weights: [1]) { _ in nil }
@@ -143,7 +143,7 @@ struct AgreementTests {
         #expect(whole.users == 997)
     }
 
-    @Test("variations are paired by name, by values, then by control and order, and the report says by which")
+    @Test("variations are paired by name, by values, then by control and order, and the report says which rule applied")
     func pairing() {
         typealias Arm = TestedExperiment.Arm
         func test(_ variations: [Arm]) -> [TestedExperiment] { [TestedExperiment(id: "t", variations: variations)] }
@@ -184,11 +184,11 @@ struct AgreementTests {
                 ["buttons", nil, nil], ["button_test", "Buttons", "names"], ["prices", "prices", "names"],
             ]
         )
-        // An experiment that is given a partner gets no other.
+        // An experiment that has a given partner gets no other.
         #expect(pairs(["lost"], ["lost"]) == [["lost", nil, nil], [nil, "lost", nil]])
     }
 
-    @Test("given names count whatever their case, and an id goes before another's name")
+    @Test("given names ignore case, and an id takes precedence over another experiment's name")
     func givenNames() {
         typealias Arm = TestedExperiment.Arm
         let arms = [Arm(id: "A", weight: 1), Arm(id: "B", weight: 1)]

@@ -67,7 +67,7 @@ struct ArrivalsTests {
         #expect(one.repeated == 0 && one.lost == 1)
     }
 
-    @Test("an event that the vendor receives as another type is neither lost nor repeated, nor are its equals")
+    @Test("an event that the vendor receives as another type is neither lost nor repeated, nor are equal events")
     func otherType() {
         let goals = Array(repeating: Received(type: "goalCompleted", userID: "ada", name: "signup"), count: 1_000)
         let told = Array(repeating: Received(type: "custom", userID: "ada", name: "signup"), count: 1_000)
@@ -79,7 +79,7 @@ struct ArrivalsTests {
         #expect(fewer.repeated == 0 && fewer.lost == 3)
     }
 
-    @Test("an arrival stands for an event of its own type while one is left; a denial for no other, and none for it")
+    @Test("an arrival is matched with an event of its own type first; denials are matched only with denials")
     func typesFirst() {
         let sent = [Self.click(1, value: 3), Received(type: "purchase", userID: "ada", orderID: "o-1")]
         let told = [Self.click(1, value: 30), Received(type: "custom", userID: "ada", orderID: "o-1")]

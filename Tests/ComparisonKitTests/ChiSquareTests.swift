@@ -13,7 +13,7 @@ struct ChiSquareTests {
     }
 
     @Test(
-        "p-values equal those of the tables",
+        "p-values equal those in published tables",
         arguments: [
             Known(statistic: 3.841458820694124, degrees: 1, p: 0.05),
             Known(statistic: 10.827566170662733, degrees: 1, p: 0.001),
@@ -78,7 +78,7 @@ struct ChiSquareTests {
         #expect(RatioTest(observed: [3, 1], weights: [100, 0])?.p == 0)
     }
 
-    @Test("a user where none may be proves a mismatch, and what can't be tested has no p-value")
+    @Test("a user in an arm that may have none proves a mismatch, and an untestable ratio has no p-value")
     func corners() throws {
         #expect(RatioTest(observed: [100, 1], weights: [100, 0])?.p == 0)
         #expect(RatioTest(observed: [100, 0], weights: [100, 0]) == nil)

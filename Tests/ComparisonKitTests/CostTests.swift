@@ -43,7 +43,7 @@ struct CostTests {
         #expect(Wording.bytes(cost.bytesSent) == "9223372 TB")
     }
 
-    @Test("a vendor that is asked gets a request in each session, and each event and exposure once a session")
+    @Test("a vendor that is asked for each user gets one request, each event and each exposure once per session")
     func flagship() async throws {
         let usage = Usage(monthlyUsers: 10, sessions: 3, reads: 12, events: 5)
         let cost = try #require(try await story(FlagshipSubject()) { $0.usage = usage }.monthly)

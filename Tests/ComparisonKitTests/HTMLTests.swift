@@ -119,7 +119,7 @@ struct HTMLTests {
     }
 
     @Test(
-        "the median of the steps that sent something is one of them, by the nearest rank",
+        "the median latency of the steps that sent something is one of theirs, by the nearest rank",
         arguments: [
             ([4.5], "4.50"), ([2.5, 4.5], "2.50"), ([1.5, 2.5, 4.5], "2.50"), ([1.5, 2.5, 3.5, 4.5], "2.50"),
         ]

@@ -96,7 +96,7 @@ struct ReportTests {
     }
 
     @Test(
-        "a vendor whose story ended early is told under a heading of its own",
+        "a vendor whose story ended early is reported under a heading of its own",
         arguments: ["text", "markdown", "html"]
     )
     func endedEarly(format: String) throws {

@@ -58,7 +58,7 @@ struct RunnerTests {
         #expect(swap.steps.contains { $0.after.contains(caveat) })
     }
 
-    @Test("the time to notice the kill switch is the story's")
+    @Test("the time to notice the kill switch is measured in the story's time")
     func noticesTheKillSwitch() async {
         let comparison = await ComparisonRunner().run(.killSwitch, with: [InMemorySubject()])
         #expect(comparison.vendors.first?.killSwitchSeconds == 3600)

@@ -30,7 +30,7 @@ struct SwapSummaryTests {
         #expect(summary.gains.lines.map(\.what).contains("campaigns"))
     }
 
-    @Test("parts of your own world that the new vendor doesn't support break, and come before calls without effect")
+    @Test("unsupported parts of your own world are listed as breaks, before calls without effect")
     func gaps() async throws {
         let world = World.shop.changing { world in
             let rule = World.Flag.Rule(when: [World.Condition("joined", .before, "2026-03-01")], value: true)
@@ -66,7 +66,7 @@ struct SwapSummaryTests {
         }
     }
 
-    @Test("experiments that can't be told stand first among what breaks, with the reason")
+    @Test("if running experiments can't be determined, that comes first among what breaks, with the reason")
     func untold() throws {
         let swap = try #require(
             MadeUp.comparison.swap(from: "north", to: "south", running: .failure(SubjectError.broken("it is shut")))
@@ -76,7 +76,7 @@ struct SwapSummaryTests {
         #expect(line.advice == "xp compare --users says who would change variation")
     }
 
-    @Test("what keeps experiments from being told is returned")
+    @Test("the error that keeps running experiments from being determined is returned")
     func failure() async {
         let shut = Wayward(name: "shut", way: .refuse)
         let broken = await World.split.runningExperiments(from: InMemorySubject(), to: shut)
@@ -119,7 +119,7 @@ struct SwapSummaryTests {
     }
 
     @Test(
-        "fewer requests of a vendor that does less are nothing better",
+        "fewer requests don't count as better if the vendor does less",
         arguments: [
             Less(testDescription: "refuses events") { $0.refusedEvents = ["purchase": "no orders"] },
             Less(testDescription: "has no flags") { $0.capabilities.removeAll { $0 == .flags } },
@@ -144,7 +144,7 @@ struct SwapSummaryTests {
         #expect(try gains(less.change) == [])
     }
 
-    @Test("it comes first in every format", arguments: ["text", "markdown", "html"])
+    @Test("the summary comes first in every format", arguments: ["text", "markdown", "html"])
     func first(format: String) throws {
         let format = try #require(ComparisonReport.Format(rawValue: format))
         let text = ComparisonReport(MadeUp.comparison, swap: Self.swap).text(as: format)

@@ -7,7 +7,7 @@ struct BoundedTests {
     @Test("work that advances gets another limit, up to four altogether")
     func advancing() async { #expect(await questions { $0 } == 1 + Bounded.mostLimits) }
 
-    @Test("work that stands still, or doesn't say how far it is, gets one limit", arguments: [7, nil])
+    @Test("work that makes no progress, or doesn't report any, gets one limit", arguments: [7, nil])
     func standing(progress: Int?) async { #expect(await questions { _ in progress } == 2) }
 
     @Test("work that ends in time returns its result, and what it throws is thrown")

@@ -4,7 +4,7 @@ import Testing
 @Suite("Lists of cases")
 struct CaseListTests {
     @Test(
-        "a record is a list of the same cases, whatever the subject is called",
+        "a recorded list names the same cases, whatever the subject is called",
         arguments: ["lantern", "my adapter", " my  adapter\n2", "c#-adapter", "größe\u{202E}"]
     )
     func recorded(_ name: String) throws {

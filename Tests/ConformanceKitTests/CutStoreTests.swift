@@ -19,7 +19,7 @@ struct CutStoreTests {
         #expect(state.failures == [])
     }
 
-    @Test("a delivery is under way until its lane is released or can't be leased, also once its lease has expired")
+    @Test("a delivery is in progress until its lane is released or can't be leased, even once its lease has expired")
     func delivering() async throws {
         let store = cut(StoreSize())
         _ = try await store.add([NewEvent("a-1")])
@@ -36,7 +36,7 @@ struct CutStoreTests {
         #expect(!store.isDelivering)
     }
 
-    @Test("the store of a dead process follows none")
+    @Test("the store of a dead process follows no rule")
     func dead() async {
         let bench = StoreBench<any OutboxStore> { size in
             let store = cut(size)

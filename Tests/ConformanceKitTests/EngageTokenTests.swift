@@ -15,7 +15,7 @@ struct EngageTokenTests {
         return await ConformanceRunner().run(conformanceCase, against: subject)
     }
 
-    @Test("no exchange shows one")
+    @Test("no exchange shows a token")
     func redacted() async throws {
         let result = try await result(of: "delivery/one-event", EngageSubject(transport: ear))
         #expect(result.outcome == .passed)
@@ -27,7 +27,7 @@ struct EngageTokenTests {
         }
     }
 
-    @Test("an adapter that logs one is caught")
+    @Test("an adapter that logs a token is caught")
     func logged() async throws {
         let subject = LoggingSubject(inner: EngageSubject(transport: ear), ear: ear)
         let result = try await result(of: "privacy/no-secrets-in-failures-of-delivery", subject)

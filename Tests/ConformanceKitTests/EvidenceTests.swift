@@ -8,7 +8,7 @@ import Testing
 struct EvidenceTests {
     private static let vendors = AllSubjects.all.filter { $0.name != "in-memory" }
 
-    @Test("every vendor's subject gives the evidence of each declared capability, and of no other")
+    @Test("every vendor's subject has evidence for each declared capability, and for no other")
     func capabilities() {
         for subject in Self.vendors {
             let said = Set(subject.evidence.capabilities.keys)

@@ -30,7 +30,7 @@ struct FailingStoryTests {
         return await ConformanceRunner().run(cases, against: [Unrecorded()])
     }
 
-    @Test("the steps, the request, the answer and the expectation, without secrets")
+    @Test("it contains the steps, the request, the answer and the expectation, without secrets")
     func story() async throws {
         let report = try await report()
         let result = try #require(report.subjects.first?.results.first { $0.name == Self.name })

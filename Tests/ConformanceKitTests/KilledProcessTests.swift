@@ -25,7 +25,7 @@ private final class MuteSink: EventSink {
 
 @Suite("A process that a case kills")
 struct KilledProcessTests {
-    @Test("its request under way is cancelled before the next process starts")
+    @Test("its requests in progress are cancelled before the next process starts")
     func cancelled() async throws {
         let sinks = Mutex<[MuteSink]>([])
         let bend = BentSubject.Bend(provider: { provider, _ in

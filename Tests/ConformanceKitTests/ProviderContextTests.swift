@@ -61,7 +61,7 @@ struct ProviderContextTests {
         #expect(try await store.keys(beginningWith: "").count == 2)
     }
 
-    @Test("it has the client's clock, ids and chance, and the extras it was given")
+    @Test("it has the client's clock, ids and randomness, and the extras that it was given")
     func environment() async throws {
         let time = ManualTime()
         let provider = CuriousProvider("one")

@@ -22,9 +22,9 @@ private final class SlowSink: EventSink {
     }
 }
 
-@Suite("Time that a case pushes until something happens")
+@Suite("Time that a case advances until something happens")
 struct PushedTimeTests {
-    @Test("isn't pushed again while an attempt is under way")
+    @Test("isn't advanced again while an attempt is in progress")
     func underWay() async throws {
         let sink = SlowSink()
         let bend = BentSubject.Bend(provider: { provider, _ in
@@ -52,7 +52,7 @@ struct PushedTimeTests {
     }
 
     @Test(
-        "isn't pushed before a provider that listens for changes is connected",
+        "isn't advanced before a provider that listens for changes is connected",
         arguments: Combination.allCases
     )
     func listening(_ combination: Combination) async throws {

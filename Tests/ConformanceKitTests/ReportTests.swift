@@ -230,7 +230,7 @@ struct ReportTests {
         #expect(page.contains("prefers-color-scheme"))
     }
 
-    @Test("two runs of the in-memory provider give the same document")
+    @Test("two runs of the in-memory provider produce the same document")
     func deterministic() async {
         let cases = ConformanceCase.all.filter { $0.promise != 15 && !$0.name.contains("stall") }
         // The cases' findings must be the same, on a busy machine as well.

@@ -31,7 +31,7 @@ private final class TestClock: Clock {
 @Suite("Work with a deadline")
 struct TimelyTests {
     @Test(
-        "may take as long as the timers of a busy machine, and no longer",
+        "may take as long as a busy machine needs for the deadline's timers, and no longer",
         arguments: [(timers: 0, isLate: false), (21, false), (22, true)]
     )
     func measured(timers: Int, isLate: Bool) async throws {

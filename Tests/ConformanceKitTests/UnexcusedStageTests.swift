@@ -5,7 +5,7 @@ import Testing
 
 @Suite("What a case sees of a stage")
 struct UnexcusedStageTests {
-    @Test("the stage's own answers, also where there is a default")
+    @Test("a case gets the stage's own answers, even where there is a default")
     func forwards() async {
         let conformanceCase = ConformanceCase("stages/own", promise: 1, "Its own answers", world: .shop) { probe in
             let stage = probe.stage

@@ -3,7 +3,7 @@ import ConformanceSubjects
 import Experimentation
 import Testing
 
-@Suite("What a gap says of the vendor")
+@Suite("What a gap says about the vendor")
 struct WorldGapTests {
     private static let world = World(
         name: "gaps",
@@ -19,7 +19,7 @@ struct WorldGapTests {
     )
 
     @Test(
-        "the capability that it denies; what no capability stands for denies none, where the world has it",
+        "it denies the capability of its path; a part of the world that no capability stands for denies none",
         arguments: [
             ("flags", .flags), ("flags/plain", .flags), ("flags/off", .flags), ("flags/theme", .objectFlags),
             ("flags/ruled", .targeting), ("flags/broken", nil), ("flags/off/disabled", nil),

@@ -199,7 +199,7 @@ struct AugmentationTests {
     }
 
     @Test(
-        "E67 an event without a plug-in's result is posted and counted once; E68 after a restart it is completed anew"
+        "E67 an event without a plug-in's result is posted and counted once; E68 after a restart it is completed again"
     )
     func expired() async throws {
         let bench = EngageWorkbench()

@@ -266,7 +266,7 @@ struct AuthorizationTests {
     }
 
     @Test(
-        "a rotated refresh token is used from then on, and by the next run, also if the profile is cleared",
+        "a rotated refresh token is used from then on, and by the next run, even if the profile is cleared",
         arguments: [false, true]
     )
     func rotation(isCleared: Bool) async throws {
@@ -300,7 +300,7 @@ struct AuthorizationTests {
         let second = Task {
             try await engage.xmlapi.connection.tokens.token(until: bench.time.instant)
         }
-        // A caller with a token at hand would return it nevertheless.
+        // A caller that has a token would return it nevertheless.
         second.cancel()
         let error = await #expect(throws: ExperimentationError.self) { try await second.value }
         #expect(error?.code == .cancelled)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EngageAdapter
 
-@Suite("Whose campaign it is")
+@Suite("The user that a campaign belongs to")
 struct CampaignOwnerTests {
     private let bench = EngageWorkbench()
 
@@ -29,7 +29,7 @@ struct CampaignOwnerTests {
         #expect(try await posted(client) == [["ada", "Spring"], ["ben", ""], ["ada", "Spring"]])
     }
 
-    @Test("a tracker tells the campaigns of its own user only")
+    @Test("a tracker returns the campaigns of its own user only")
     func trackers() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)
@@ -79,7 +79,7 @@ struct CampaignOwnerTests {
     }
 
     @Test(
-        "a campaign without a user is the own user's, or whoever's if there is none",
+        "a campaign without a user belongs to the installation's own user, or to any user if there is none",
         arguments: [("", ["Spring", "Spring"]), ("ada", ["Spring", ""]), ("ben", ["", "Spring"])]
     )
     func nobodys(own: String, expected: [String]) async throws {
@@ -115,7 +115,7 @@ struct CampaignOwnerTests {
         #expect(engage.profile.record.campaigns.entries.map(\.name) == ["of ben"])
     }
 
-    @Test("a removal before the clock was set back keeps out no campaign")
+    @Test("a campaign isn't kept out by a removal from before the clock was set back")
     func clockSetBack() {
         let now = bench.time.now
         var shelf = CampaignShelf(emptied: now)
@@ -126,7 +126,7 @@ struct CampaignOwnerTests {
         #expect(shelf.entries == [entry])
     }
 
-    @Test("what earlier versions stored is read")
+    @Test("campaigns stored by earlier versions are read")
     func earlierVersions() throws {
         let text = #"{"entries":[{"name":"Spring","from":0,"until":10}]}"#
         let shelf = try JSONDecoder().decode(CampaignShelf.self, from: Data(text.utf8))

@@ -65,7 +65,7 @@ struct ChangedUserTests {
         #expect(try await posted(client) == [[id, "100000", "100000"]])
     }
 
-    @Test("gets the recipient that is known of the other user, and forgets the former's anonymous id")
+    @Test("gets the other user's known recipient, and forgets the former user's anonymous id")
     func back() {
         var record = EngageRecord()
         record.become("ada")
@@ -89,7 +89,7 @@ struct ChangedUserTests {
         #expect(record.campaigns(of: "ada").last(at: bench.time.now) == "Spring")
     }
 
-    @Test("looks for the recipient of the user who returns if an answer about them was lost")
+    @Test("searches for the recipient of a user who returns if an answer about them was lost")
     func lostAnswer() async throws {
         let engage = bench.engage()
         try await engage.profile.storeMobileUserID("ada")
@@ -102,7 +102,7 @@ struct ChangedUserTests {
         #expect(try await bench.recipients().map { $0.values["Mobile User Id"] } == ["ada", "ben"])
     }
 
-    @Test("isn't checked for what its former user is known by", arguments: [true, false])
+    @Test("drops a waiting check for its former user's fields", arguments: [true, false])
     func waitingCheck(isOfSession: Bool) async throws {
         let engage = bench.engage()
         let session = try await bench.client(engage).session(for: User(id: "ada", consent: .granted))
@@ -125,7 +125,7 @@ struct ChangedUserTests {
         #expect(try await bench.recipients().map { $0.values["facebook_id"] } == [nil, nil])
     }
 
-    @Test("isn't checked for what its former user is known by, though that one's recipient was still being added")
+    @Test("drops a check for its former user's fields, even if that user's recipient was still being added")
     func checkWhileSettingUp() async throws {
         let engage = bench.engage()
         try await engage.profile.storeMobileUserID("ada")
@@ -154,7 +154,7 @@ struct ChangedUserTests {
         #expect(engage.profile.record.recipient(of: id) == "")
     }
 
-    @Test("says nothing of a former user who is removed before their wish for a recipient is stored")
+    @Test("sends nothing about a former user who is removed before the note about their recipient is stored")
     func removedWhileStoring() async throws {
         let store = GatedStateStore()
         func engage(_ state: any StateStore) -> Engage {

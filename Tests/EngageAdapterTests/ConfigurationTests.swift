@@ -38,7 +38,7 @@ struct ConfigurationTests {
         ("V44", "day 1", 0, "2014-06-10T00:00:00Z"),
     ]
 
-    @Test("every vector of the expiration's grammar", arguments: vectors)
+    @Test("every example of the expiration's grammar is read as given", arguments: vectors)
     func expiration(number: String, text: String?, seconds: Int, date: String?) throws {
         let reference = Date(timeIntervalSince1970: 1_402_358_400)
         let expiration = Expiration(text)
@@ -60,7 +60,7 @@ struct ConfigurationTests {
     func precise(text: String, isPrecise: Bool) { #expect(Expiration(text).isPrecise == isPrecise) }
 
     @Test(
-        "nothing overflows",
+        "an excessive duration or date doesn't overflow",
         arguments: ["99999999999999999999999999d", "9999999999d 9999999999h", "2014/99/99 99:99:99"]
     )
     func overflow(text: String) {

@@ -44,7 +44,7 @@ struct DenialTests {
         return isOnlyDenied(record, besides: rest)
     }
 
-    /// Whether a record remembers nothing but a denial, and what else is said.
+    /// Whether a record contains nothing but a denial, besides the given rest.
     private func isOnlyDenied(_ record: EngageRecord, besides rest: EngageRecord = EngageRecord()) -> Bool {
         var rest = rest
         rest.awaited = record.denials.last
@@ -114,7 +114,7 @@ struct DenialTests {
     }
 
     @Test(
-        "after a denial, an identity isn't checked for the session: the vendor is told nothing",
+        "after a denial, an identity isn't checked for the session: the vendor gets no request",
         arguments: [true, false]
     )
     func checkAfterDenial(isOwn: Bool) async throws {
@@ -162,7 +162,10 @@ struct DenialTests {
         #expect(isRest(engage.profile.record))
     }
 
-    @Test("the ids and recipients before several merges are forgotten, and no one else's", arguments: [true, false])
+    @Test(
+        "the ids and recipients from before several merges are forgotten, and no other user's",
+        arguments: [true, false]
+    )
     func mergedTwice(isLastRowOwed: Bool) {
         func row(_ mobileUserID: String, from old: String, to new: String) -> OwedAudit {
             OwedAudit(

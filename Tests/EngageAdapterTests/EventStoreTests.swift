@@ -261,7 +261,7 @@ struct EventStoreTests {
         func asked() async { for await _ in asking.stream { return } }
     }
 
-    @Test("a segment whose number no installation reaches counts as unreadable", arguments: [Int.max, .max - 65])
+    @Test("a segment with an impossibly high number counts as unreadable", arguments: [Int.max, .max - 65])
     func unreachableNumber(_ first: Int) async throws {
         let store = InMemoryStateStore()
         try await store.setValue(Array("\(first)".utf8), for: "j/0")

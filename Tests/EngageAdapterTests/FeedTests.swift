@@ -94,7 +94,7 @@ struct FeedTests {
     }
 
     @Test(
-        "a place is waited for as long after the event as it can count, whenever the delivery begins",
+        "an event waits for a place as long as a place can apply to it, whenever the delivery begins",
         arguments: [(0, 14, true), (0, 15, false), (10, 4, true), (10, 5, false), (86_400, 0, false)]
     )
     func oldEvent(age: Int, waited: Int, isAwaited: Bool) async {

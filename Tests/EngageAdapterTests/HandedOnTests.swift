@@ -12,7 +12,7 @@ struct HandedOnTests {
         try await bench.recipients().map { $0.values["Mobile User Id"] }
     }
 
-    @Test("doesn't take that recipient from them at the next user's login")
+    @Test("doesn't take the recipient from the known user at the next user's login")
     func twoLogins() async throws {
         let client = try await bench.client(bench.engage())
         let session = client.session(for: User(id: "anonymous"))
@@ -39,7 +39,7 @@ struct HandedOnTests {
         #expect(engage.profile.recipientID == first)
     }
 
-    @Test("leaves it to its known user, who may come back after another user")
+    @Test("leaves the recipient to its known user, who may come back after another user")
     func knownUserReturns() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)
@@ -52,7 +52,7 @@ struct HandedOnTests {
         #expect(engage.profile.recipientID == recipient)
     }
 
-    @Test("names it in the events of before, and in none of after")
+    @Test("names the recipient in events from before the handover, and in no later ones")
     func events() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)
@@ -75,7 +75,7 @@ struct HandedOnTests {
         #expect(try await bench.behaviors().map { $0["Recipient Id"] } == [recipient, other, ""])
     }
 
-    @Test("isn't named any more once its known user denies consent")
+    @Test("no longer names the recipient once its known user denies consent")
     func denial() async throws {
         let client = try await bench.client(bench.engage())
         let session = client.session(for: User(id: "anonymous"))
@@ -88,7 +88,7 @@ struct HandedOnTests {
         #expect(try await bench.behaviors().map { $0["Recipient Id"] } == [""])
     }
 
-    @Test("stays with its id if the known user gets a recipient during the login", arguments: 1...3)
+    @Test("keeps its recipient if the known user gets one during the login", arguments: 1...3)
     func setUpMeanwhile(after steps: Int) async throws {
         let engage = bench.engage()
         var link = LinkProgress(from: Identity(id: "anonymous"), to: Identity(id: "ben"))
@@ -101,7 +101,7 @@ struct HandedOnTests {
     }
 
     @Test(
-        "is given to one user only when two log in at once",
+        "hands its recipient to only one of two users who log in at once",
         arguments: [(["anonymous", "anonymous"], ["ben", "ada"]), (["here", "there"], ["ben", "ben"])]
     )
     func atOnce(former: [String], known: [String]) async throws {

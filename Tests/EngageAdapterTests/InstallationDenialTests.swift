@@ -20,7 +20,7 @@ struct InstallationDenialTests {
         return id
     }
 
-    /// Has the installation's user deny consent, and give it again in the same session.
+    /// Makes the installation's user deny consent, and grant it again in the same session.
     private func changeOfMind(
         _ engage: Engage,
         _ client: ExperimentationClient
@@ -78,7 +78,7 @@ struct InstallationDenialTests {
     }
 
     @Test(
-        "refuses every call about them, in later runs too, and after everything was cleared",
+        "refuses every call about that user, in later runs too, and after everything was cleared",
         arguments: Call.allCases
     )
     func calls(call: Call) async throws {
@@ -94,7 +94,7 @@ struct InstallationDenialTests {
         #expect(bench.operations == [])
     }
 
-    @Test("is remembered without their id")
+    @Test("is remembered without the user's id")
     func nameless() async throws {
         let id = try await deny()
         let state = bench.store.state
@@ -103,7 +103,7 @@ struct InstallationDenialTests {
         #expect(written.contains("denials") && !written.contains(id))
     }
 
-    @Test("ends when they consent, for good: they get a new id, and a recipient of their own")
+    @Test("ends for good when the user consents, who gets a new id and a recipient of their own")
     func consent() async throws {
         let former = try await deny()
         let engage = bench.engage()
@@ -118,7 +118,7 @@ struct InstallationDenialTests {
         #expect(try await next.mobileIdentity.prepareRecipient() == id)
     }
 
-    @Test("ends with their next event if their session is told that they consent: they keep id and recipient")
+    @Test("ends with the user's next event if the session learns of their consent: they keep id and recipient")
     func sameSession() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)
@@ -134,7 +134,7 @@ struct InstallationDenialTests {
         #expect(try await bench.recipients().count == 1)
     }
 
-    @Test("ends with a check of the identity if their session is told that they consent")
+    @Test("ends with a check of the identity if the session learns of the user's consent")
     func checkAfterConsent() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)
@@ -144,7 +144,7 @@ struct InstallationDenialTests {
         #expect(!engage.profile.isConsentDenied)
     }
 
-    @Test("isn't another user's, but waits for its own user to come back")
+    @Test("doesn't apply to another user, but applies again when its own user comes back")
     func anotherUser() async throws {
         let id = try await deny()
         let engage = bench.engage()
@@ -158,7 +158,7 @@ struct InstallationDenialTests {
         #expect(try await engage.mobileIdentity.setupRecipient().mobileUserID == id)
     }
 
-    @Test("ends for their former id too when it comes back after they consented")
+    @Test("ends for the user's former id too when that comes back after they consented")
     func formerID() async throws {
         let id = try await deny()
         let engage = bench.engage()
@@ -170,7 +170,7 @@ struct InstallationDenialTests {
         #expect(try await next.mobileIdentity.prepareRecipient() == id)
     }
 
-    @Test("ends for good with an event of theirs, also if they are the own user again by then")
+    @Test("ends for good with an event of that user, even if they are the installation's own user again")
     func ownAgain() async throws {
         let id = try await deny()
         let engage = bench.engage()
@@ -210,7 +210,7 @@ struct InstallationDenialTests {
         #expect(engage.profile.record.campaigns.entries == [])
     }
 
-    @Test("ends for campaigns as soon as the session is told of consent, also without a network")
+    @Test("ends for campaigns as soon as the session learns of consent, even without a network")
     func campaignAfterConsent() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)
@@ -224,7 +224,7 @@ struct InstallationDenialTests {
         #expect(tracker.currentCampaign == "Summer")
     }
 
-    @Test("keeps an earlier version's ids from bringing them back")
+    @Test("keeps the user's records in the vendor's SDK from bringing them back")
     func takeOver() async throws {
         _ = try await deny()
         let engage = bench.engage()

@@ -93,7 +93,7 @@ struct MobileIdentityTests {
         #expect(try await bench.recipient(id)["Mobile User Id"] == "ID-1")
     }
 
-    @Test("a prepared id is given to a known recipient even if nothing was noted as under way")
+    @Test("a known recipient gets a prepared id even if no step was recorded as in progress")
     func recipientKnownAndWanted() async throws {
         let id = try await bench.addRecipient(["Email": "ann@example.test"])
         let engage = bench.engage()
@@ -181,7 +181,7 @@ struct MobileIdentityTests {
         #expect(try await bench.recipients().map(\.id) == [100000])
     }
 
-    @Test("a recipient that was added in spite of the vendor's own failure is found")
+    @Test("a recipient that was added although the vendor reported a failure is found")
     func addedInSpiteOfFailure() async throws {
         let engage = try await ready()
         await bench.fault(50, on: "AddRecipient", applied: true)
@@ -303,7 +303,7 @@ struct MobileIdentityTests {
         #expect(try await bench.recipient(c) == ["Mobile User Id": m, "facebook_id": "100"])
     }
 
-    @Test("a match with the current recipient without a mobile user id restores it")
+    @Test("a match with the current recipient restores its missing mobile user id")
     func itselfUnclaimed() async throws {
         let engage = try await ready()
         let (c, m) = try await current(engage)
@@ -439,7 +439,7 @@ struct MobileIdentityTests {
         #expect(try await bench.recipients().count == 2)
     }
 
-    @Test("the start itself resumes a merge")
+    @Test("the start resumes a merge by itself")
     func resumedByStart() async throws {
         let engage = try await ready()
         _ = try await current(engage)
@@ -612,7 +612,7 @@ struct MobileIdentityTests {
     }
 
     @Test(
-        "linking that the vendor refuses halfway is retried once, and then goes on with what the vendor has",
+        "linking that the vendor refuses halfway is retried once, and then continues with the vendor's state",
         arguments: [true, false]
     )
     func linkRefusedHalfway(historyInList: Bool) async throws {
@@ -630,7 +630,7 @@ struct MobileIdentityTests {
 
     // MARK: The older way
 
-    @Test("the deprecated calls have their own wire")
+    @Test("the deprecated calls send their own requests")
     func anonymous() async throws {
         let engage = try await ready()
         let created = try await engage.anonymousUser.create(list: "23949")

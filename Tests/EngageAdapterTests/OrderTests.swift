@@ -93,7 +93,7 @@ struct OrderTests {
     }
 
     @Test(
-        "an opt-out refused because of the list stops deliveries: the list is wrong for everybody",
+        "an opt-out refused because of the list stops deliveries, as the list is wrong for all users",
         arguments: [106, 310]
     )
     func wrongList(code: Int) async throws {

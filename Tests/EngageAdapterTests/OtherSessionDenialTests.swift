@@ -23,7 +23,7 @@ struct OtherSessionDenialTests {
         #expect(error?.code == .consentDenied)
     }
 
-    @Test("isn't ended by a check of the identity: the vendor is told nothing")
+    @Test("isn't ended by a check of the identity: the vendor gets no request")
     func check() async throws {
         let engage = bench.engage()
         let (_, other) = try await deny(in: engage)
@@ -40,7 +40,7 @@ struct OtherSessionDenialTests {
         #expect(engage.profile.record.campaigns.entries == [])
     }
 
-    @Test("ends when the user consents again, in either of them", arguments: [true, false])
+    @Test("ends when the user consents again, in either session", arguments: [true, false])
     func consent(inTheSame: Bool) async throws {
         let engage = bench.engage()
         let (denied, other) = try await deny(in: engage)

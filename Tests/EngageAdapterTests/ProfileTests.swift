@@ -72,7 +72,7 @@ struct ProfileTests {
         }
     }
 
-    @Test("a change before which the state couldn't be read throws, and the next one keeps the state")
+    @Test("a change throws if the state couldn't be read before it, and the next change keeps the state")
     func failedRead() async throws {
         let base = InMemoryStateStore()
         try await EngageProfile(store: base, key: "p").storeRecipientID("r")
@@ -82,7 +82,7 @@ struct ProfileTests {
         #expect([profile.mobileUserID, profile.recipientID] == ["m", "r"])
     }
 
-    @Test("an unreadable state counts as missing and is logged; none at all isn't", arguments: ["nonsense", nil])
+    @Test("unreadable state counts as missing and is logged; missing state isn't logged", arguments: ["nonsense", nil])
     func unreadable(text: String?) async throws {
         let store = InMemoryStateStore()
         try await store.setValue(text.map { Array($0.utf8) }, for: "p")

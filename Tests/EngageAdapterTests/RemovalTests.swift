@@ -19,7 +19,7 @@ struct RemovalTests {
     private static let steps = 1...4
 
     @Test(
-        "between two steps ends their linking: nothing comes back, and the vendor is told nothing more",
+        "between two steps ends their linking: nothing comes back, and the vendor gets no further request",
         arguments: steps,
         ["anon", "ben", nil]
     )
@@ -77,7 +77,7 @@ struct RemovalTests {
         #expect(bench.operations == [])
     }
 
-    @Test("ends their linking as soon as a search has found them")
+    @Test("ends their linking as soon as a search has found their recipient")
     func found() async throws {
         let engage = bench.engage()
         _ = try await bench.addRecipient(["facebook_id": "100", "Mobile User Id": "ben"])
@@ -91,7 +91,7 @@ struct RemovalTests {
         #expect(bench.operations == operations)
     }
 
-    @Test("ends their merge without a trace, even if what is stored of it didn't name them yet")
+    @Test("ends their merge without a trace, even if its stored state didn't name them yet")
     func unnamed() async throws {
         let engage = bench.engage()
         try await engage.mobileIdentity.setupRecipient()
@@ -139,7 +139,7 @@ struct RemovalTests {
         #expect(progress.isComplete == (steps == Self.steps.upperBound))
     }
 
-    @Test("doesn't end a merge under way if the user has no id")
+    @Test("doesn't end a merge in progress if the user has no id")
     func withoutID() async throws {
         let engage = bench.engage()
         try await engage.mobileIdentity.setupRecipient()

@@ -155,7 +155,7 @@ struct TrackerTests {
         #expect(try await bench.behaviors().compactMap { $0["Session Duration"] } == ["5"])
     }
 
-    @Test("a denial of this installation's user doesn't end the session of another who is there")
+    @Test("a denial of the installation's user doesn't end another present user's session")
     func otherUser() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)
@@ -231,7 +231,7 @@ struct TrackerTests {
         #expect(posted == [[id, ""], ["another", ""]])
     }
 
-    @Test("behaviours wait for a recipient that the vendor couldn't be asked for")
+    @Test("behaviours wait for a recipient while the vendor is unavailable")
     func unaskedRecipient() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)

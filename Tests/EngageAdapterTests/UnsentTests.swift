@@ -6,7 +6,7 @@ import Waiting
 
 @testable import EngageAdapter
 
-@Suite("What isn't sent any more of a user who was removed in the meantime")
+@Suite("What is no longer sent about a user who was removed in the meantime")
 struct UnsentTests {
     let bench = EngageWorkbench()
 
@@ -53,7 +53,7 @@ struct UnsentTests {
         #expect(sent == ["token"])
     }
 
-    @Test("their recipient, if they left before, and the installation's new user gets one")
+    @Test("their recipient, if they left before, while the installation's new user gets one")
     func left() async throws {
         let engage = bench.engage()
         let user = try await engage.mobileIdentity.prepareRecipient()
@@ -130,7 +130,7 @@ struct UnsentTests {
         #expect(sent == ["token"])
     }
 
-    @Test("the row of their merge that is owed, and others' rows are sent")
+    @Test("the row owed for their merge, while other users' rows are sent")
     func rows() async throws {
         let engage = bench.engage { $0.recipients.audit = .init(tableID: "29392") }
         for user in ["ada", "ben"] {

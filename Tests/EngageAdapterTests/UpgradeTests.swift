@@ -70,7 +70,10 @@ struct UpgradeTests {
         #expect(try await bench.recipients().map { String($0.id) } == [recipient])
     }
 
-    @Test("only once: forgotten state doesn't return, and known state stays", arguments: [true, false])
+    @Test(
+        "records are taken over only once: forgotten state doesn't return, and known state stays",
+        arguments: [true, false]
+    )
     func once(byDenial: Bool) async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)
@@ -107,7 +110,7 @@ struct UpgradeTests {
     private static let json =
         #"{"eventTypeCode":"17","attributes":[{"name":"Event Name","value":"old"},{"name":"Recipient Id","value":""},{"name":"n","value":3},{"name":"","value":"x"}]}"#
 
-    @Test("events that it owes are read, whatever key holds their time", arguments: [1, 2, 3, 4, 5, 6, 7])
+    @Test("events that the SDK hadn't sent are read, whatever key holds their time", arguments: [1, 2, 3, 4, 5, 6, 7])
     func rows(status: Int) throws {
         let event = EngageSDKEvent(Self.row(status, Self.json))
         #expect((event != nil) == [1, 4, 5, 6].contains(status))
@@ -137,7 +140,7 @@ struct UpgradeTests {
         #expect(try await bench.behaviors().map { [$0.code, $0["Event Name"]] } == [["17", "old"]])
     }
 
-    @Test("if all events are refused because of their user, that is thrown, so that the file is kept")
+    @Test("if all events are refused because of their user, the refusal is thrown, so that the file is kept")
     func unfitUser() async throws {
         let engage = bench.engage()
         let client = try await bench.client(engage)

@@ -282,7 +282,7 @@ struct XMLAPITests {
         #expect(result.text(at: "columns.a") == "")
     }
 
-    @Test("E21 of two spellings of the address there is one value")
+    @Test("E21 two spellings of the address column have one value")
     func email() throws {
         let result = try result("<RESULT><EMAIL>old@example.test</EMAIL><Email>new@example.test</Email></RESULT>")
         #expect(result.email == "new@example.test")

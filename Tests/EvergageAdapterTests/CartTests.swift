@@ -75,7 +75,7 @@ struct CartTests {
         #expect(app.transport.events.last?["itemAction"] == "Remove From Cart")
     }
 
-    @Test("V67 the whole cart replaces the former one; no lines empty it")
+    @Test("V67 a whole cart replaces the former one, and empties it if it has no lines")
     func replaced() async throws {
         let app = try await App()
         try app.global.addToCart(Self.line("old", 4))

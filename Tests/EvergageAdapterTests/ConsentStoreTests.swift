@@ -9,7 +9,7 @@ import Waiting
 @Suite("Consent and a store that fails")
 @MainActor
 struct ConsentStoreTests {
-    /// What makes the application try again.
+    /// The occasions on which the application tries again.
     enum Occasion: CaseIterable, Sendable { case repetition, background, flush }
 
     private func seize(_ occasion: Occasion, in app: App) async {
@@ -50,7 +50,7 @@ struct ConsentStoreTests {
         await first.settle()
     }
 
-    @Test("a flush ends at its limit while a store hangs, and what waits isn't sent before a denial is through")
+    @Test("a flush ends at its limit while a store hangs, and waiting events aren't sent before a denial is stored")
     func hangs() async throws {
         let outbox = StuckOutbox()
         let app = try await waiting(in: ClientStore(outbox: outbox, state: InMemoryStateStore()))
@@ -74,7 +74,7 @@ struct ConsentStoreTests {
         #expect(try await app.evergage.client?.ledger() == Ledger(accepted: 1, purged: 1))
     }
 
-    @Test("a denial that couldn't be stored is stored as soon as there is an occasion", arguments: Occasion.allCases)
+    @Test("a denial that couldn't be stored is stored at the next opportunity", arguments: Occasion.allCases)
     func storedLater(_ occasion: Occasion) async throws {
         let store = FragileStore()
         let first = try await App(store: store.stores)
@@ -93,7 +93,7 @@ struct ConsentStoreTests {
     }
 
     @Test(
-        "what a denial couldn't remove is removed as soon as there is an occasion, and not sent before",
+        "events that a denial couldn't remove are removed at the next opportunity, and not sent before",
         arguments: Occasion.allCases
     )
     func removedLater(_ occasion: Occasion) async throws {
@@ -113,7 +113,7 @@ struct ConsentStoreTests {
     }
 
     @Test(
-        "a start under a denial sends nothing while it can't remove what an earlier run left",
+        "a start during a denial sends nothing while it can't remove events of an earlier run",
         arguments: [true, false]
     )
     func heldAtStart(isDeniedFirst: Bool) async throws {
@@ -136,7 +136,7 @@ struct ConsentStoreTests {
     }
 
     @Test(
-        "a grant is preceded by what an earlier denial still had to remove, and ends the wait for it",
+        "a grant first carries out the removal that an earlier denial still owes, and ends the wait for it",
         arguments: [(nil, ["B"]), (.remove, ["A", "B"])] as [(StoreOperation?, [String])]
     )
     func granted(failing: StoreOperation?, sent: [String]) async throws {
@@ -154,7 +154,7 @@ struct ConsentStoreTests {
     }
 
     @Test(
-        "no campaign is shown after its user denies consent, though the store takes its time",
+        "no campaign is shown after its user denies consent, however slow the store is",
         arguments: [true, false]
     )
     func campaign(isGrantedAgain: Bool) async throws {
@@ -183,7 +183,7 @@ struct ConsentStoreTests {
     }
 }
 
-/// A state store that takes no denial before a test lets it.
+/// A state store that accepts no denial until a test lets it.
 private final class StuckState: StateStoreDecorator {
     let baseState: any StateStore = InMemoryStateStore()
     let denials = Turnstile()
@@ -194,7 +194,7 @@ private final class StuckState: StateStoreDecorator {
     }
 }
 
-/// Stores of which one operation fails for as long as a test says so.
+/// Stores in which one operation fails while a test wants it to.
 private final class FragileStore: OutboxStoreDecorator, StateStoreDecorator {
     let base: any OutboxStore = InMemoryOutboxStore()
     let baseState: any StateStore = InMemoryStateStore()
@@ -213,7 +213,7 @@ private final class FragileStore: OutboxStoreDecorator, StateStoreDecorator {
     }
 }
 
-/// An outbox that carries out no denial before a test lets it.
+/// An outbox that carries out no denial until a test lets it.
 private final class StuckOutbox: OutboxStoreDecorator {
     let base: any OutboxStore = InMemoryOutboxStore()
     let denials = Turnstile()

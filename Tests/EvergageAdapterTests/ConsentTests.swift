@@ -64,7 +64,7 @@ struct ConsentTests {
         #expect(app.transport.events.map { $0["account"] } == [nil])
     }
 
-    @Test("a denial covers the device as well as its user, and removes what waits of anyone")
+    @Test("a denial covers the device as well as its user, and removes every user's waiting events")
     func everyone() async throws {
         let app = try await App()
         let client = try #require(app.evergage.client)
@@ -135,7 +135,7 @@ struct ConsentTests {
     }
 
     @Test(
-        "consent that was given isn't taken back by a statement of nothing, before the start or after it",
+        "consent that was given isn't withdrawn by setting it to unknown, before the start or after it",
         arguments: [true, false]
     )
     func nothingStated(isStarted: Bool) async throws {
@@ -161,7 +161,7 @@ struct ConsentTests {
         #expect(third.actions == ["C"])
     }
 
-    @Test("a denial before the start removes what an earlier run left")
+    @Test("a denial before the start removes events of an earlier run")
     func beforeTheStart() async throws {
         let store = ClientStore.inMemory()
         let first = try await App(store: store)
@@ -179,7 +179,7 @@ struct ConsentTests {
         #expect(try await second.evergage.client?.ledger() == Ledger(accepted: 1, purged: 1))
     }
 
-    @Test("a denial waits for no delivery, neither on the way to the background nor on the way back")
+    @Test("a denial waits for no delivery, whether the application moves to the background or back")
     func denialWhileSending() async throws {
         let app = try await App()
         let client = try #require(app.evergage.client)
@@ -200,7 +200,7 @@ struct ConsentTests {
         #expect(app.actions == ["A"])
     }
 
-    @Test("what follows a denial that is taken back before the start has ended is sent")
+    @Test("events after a denial that is withdrawn before the start has ended are sent")
     func takenBack() async throws {
         let app = try await App(start: false)
         app.evergage.setConnectivity(.offline)

@@ -190,7 +190,7 @@ struct ContextTests {
         #expect(shown.ids == [])
     }
 
-    @Test("V25 the timer alone does it, without any call")
+    @Test("V25 the timer alone makes a screen forget its handlers, without any call")
     func alarm() async throws {
         let app = try await App()
         let screen = try #require(app.evergage.makeScreen())

@@ -134,7 +134,7 @@ struct LaunchTests {
         #expect(second.actions == ["App Launch"])
     }
 
-    @Test("an install during a denial is tracked by the first launch after it")
+    @Test("an install during a denial is tracked by the first launch after the denial")
     func installDuringDenial() async throws {
         let store = ClientStore.inMemory()
         let first = try await App(lifecycle: true, start: false, store: store)
@@ -189,7 +189,7 @@ struct LaunchTests {
     }
 
     @Test(
-        "of instances that start together one tracks the launch; what the other's was to carry goes with its next event",
+        "one of two instances that start together tracks the launch; the other's attributes go with its next event",
         arguments: [true, false]
     )
     func startedTogether(isNextWaiting: Bool) async throws {
@@ -220,7 +220,7 @@ struct LaunchTests {
         #expect(one.transport.events.map { $0["user"]?["attributes"] == nil } == [false, true, true, false])
     }
 
-    @Test("what a launch that isn't tracked was to carry isn't another named user's")
+    @Test("attributes of a launch that isn't tracked don't go with another named user's events")
     func attributesOfAnother() async throws {
         let app = try await App(lifecycle: true, start: false)
         app.evergage.userID = "u-1"

@@ -13,7 +13,7 @@ import Waiting
 @Suite("Network and answers")
 @MainActor
 struct NetworkTests {
-    /// Gives the first requests scripted answers, and lets the rest through.
+    /// Answers the first requests as scripted, and lets the rest through.
     private func script(_ app: App, _ replies: [HTTPReply]) {
         let rest = Mutex(replies)
         app.transport.setDetour { _, _ throws(ExperimentationError) in
@@ -288,7 +288,7 @@ struct NetworkTests {
         #expect(try await app.evergage.client?.ledger() == Ledger(accepted: 1, delivered: 1))
     }
 
-    @Test("V85 a busy error with 200 is retried, also if its code is a text", arguments: ["3", #""3""#])
+    @Test("V85 a busy error with 200 is retried, even if its code is a text", arguments: ["3", #""3""#])
     func busy(code: String) async throws {
         let app = try await App()
         script(app, [.made(200, #"{"errorCode":\#(code)}"#)])

@@ -299,7 +299,7 @@ struct NeutralTests {
         #expect(shown.ids == ["c"])
     }
 
-    @Test("an event of a part of the application that has been closed since requests no campaigns")
+    @Test("an event of a surface that has been closed since then requests no campaigns")
     func closedSurface() async throws {
         let bench = try await Bench()
         let session = bench.session()

@@ -64,7 +64,7 @@ struct StartTests {
         await app.settle()
         #expect(app.actions == ["A"])
         #expect(!screen.isVisible)
-        // The one of the screen's next time.
+        // The surface of the screen's next appearance.
         #expect(app.evergage.session?.surfaceCount == 1)
     }
 
@@ -79,7 +79,7 @@ struct StartTests {
     }
 
     @Test(
-        "what a call dropped before the start was to carry goes with the next call of its user that can carry it",
+        "attributes of a call dropped before the start go with its user's next call that can carry them",
         arguments: [(nil, nil, "gold"), (nil, "u2", "gold"), ("u1", "u1", "gold"), ("u1", "u2", nil)]
             as [(String?, String?, String?)]
     )
@@ -101,7 +101,7 @@ struct StartTests {
         #expect(app.transport.events.dropFirst(2).allSatisfy { $0["account"] == nil })
     }
 
-    @Test("V01 calls after the start all count, however many wait for its end or for a change of consent")
+    @Test("V01 all calls after the start count, however many wait for its end or for a change of consent")
     func afterStart() async throws {
         let app = try await App(start: false)
         func call(_ numbers: ClosedRange<Int>) throws {
@@ -184,7 +184,7 @@ struct StartTests {
         #expect(app.transport.events.map { $0["account"] } == [["id": "a1"], nil])
     }
 
-    @Test("V06 a user who is anonymous already loses the account id as well")
+    @Test("V06 removing the user id of an already anonymous user removes the account id as well")
     func stillAnonymous() async throws {
         let app = try await App()
         app.evergage.accountID = "a1"
@@ -207,7 +207,7 @@ struct StartTests {
         #expect(received.map(\.userKey) == ["u1", "u2"])
     }
 
-    @Test("V07 the same holds before the start")
+    @Test("V07 an event before the start carries the identity at the time of its capture")
     func capturedIdentityBeforeStart() async throws {
         let app = try await App(start: false)
         app.evergage.userID = "u1"

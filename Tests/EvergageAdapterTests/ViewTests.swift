@@ -125,7 +125,7 @@ struct ViewTests {
         #expect(app.pings == [])
     }
 
-    @Test("a short time isn't added to that of an item whose id differs only in its bytes")
+    @Test("a short time isn't added to the time of an item whose id differs only in its bytes")
     func equivalentItems() async throws {
         let app = try await App()
         let screen = try app.shownScreen()

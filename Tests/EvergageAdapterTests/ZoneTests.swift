@@ -38,7 +38,7 @@ struct ZoneTests {
         #expect(zones == [nil, ["b"], nil, ["a", "b"], ["a"]])
     }
 
-    @Test("targets with handlers of the session count, too, also while calls wait", arguments: [false, true])
+    @Test("targets with handlers in the session count too, even while calls wait", arguments: [false, true])
     func ofTheSession(isWaiting: Bool) async throws {
         let app = try await App()
         try app.evergage.session?.setCampaignHandler(forTarget: "hero") { _ in }
@@ -49,7 +49,7 @@ struct ZoneTests {
         #expect(app.transport.events.map { $0["source"]?["contentZones"] } == [["hero"]])
     }
 
-    @Test("a launch has those of the whole application at the start")
+    @Test("a launch has the targets of the global context at the start")
     func launch() async throws {
         let app = try await App(lifecycle: true, start: false)
         try app.global.setCampaignHandler(forTarget: "a") { _ in }

@@ -47,7 +47,7 @@ struct BadCompositionTests {
         ),
     ]
 
-    @Test("one clear line says what is wrong, before anything is sent", arguments: bad)
+    @Test("an error in one clear line says what is wrong, before anything is sent", arguments: bad)
     func refused(bad: Bad) async {
         await #expect(throws: ExperimentationError(.configuration, bad.line)) {
             let provider = try ComposedProvider(

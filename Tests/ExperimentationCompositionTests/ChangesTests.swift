@@ -5,9 +5,9 @@ import Synchronization
 import Testing
 import Waiting
 
-@Suite("What several vendors announce, and are told")
+@Suite("Announcements of several vendors, and notifications to them")
 struct ChangesTests {
-    /// Announces what a test says, and records what it is told.
+    /// Announces changes for a test, and records the states that it is notified of.
     private final class Announcer: ChangeSource {
         let output = Mutex<AsyncStream<ChangeNotice>.Continuation?>(nil)
         let states = Mutex<[ApplicationState]>([])
@@ -43,7 +43,7 @@ struct ChangesTests {
         await client.shutdown()
     }
 
-    @Test("silence is passed on with the vendor's name, and the state of the application to each vendor")
+    @Test("a vendor's silence is reported with its name, and the application's state is passed on to each vendor")
     func silence() async throws {
         let announcers = [Announcer(), Announcer()]
         let roles = try await Self.roles(of: [
@@ -63,7 +63,7 @@ struct ChangesTests {
         #expect(roles.changes == nil)
     }
 
-    @Test("a vendor that wants to know what users see is told of its own experiments, as it knows them")
+    @Test("a vendor that observes what users see is notified of its own experiments, in its own terms")
     func seen() async throws {
         let told = Mutex<[String: [FlagSight]]>([:])
         let vendors = [a, b].map { vendor in

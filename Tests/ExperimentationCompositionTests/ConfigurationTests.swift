@@ -91,7 +91,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "an error names the key of a vendor's own setting, also if the vendor is a composition",
+        "an error names the key of a vendor's own setting, even if the vendor is a composition",
         arguments: [
             (#"{"vendor":"file"}"#, #""vendors.own.path": missing; expected a text"#),
             (#"{"vendor":"composed","vendors":{}}"#, #""vendors.own.vendors": a composition needs a vendor"#),
@@ -108,7 +108,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test("an error about a vendor that there isn't names its key")
+    @Test("an error about a missing vendor names its key")
     func noSuchVendor() throws {
         let json = #"{"vendor":"composed","vendors":{"nobody":{}}}"#
         let error = #expect(throws: ExperimentationError.self) {
@@ -117,7 +117,7 @@ struct ConfigurationTests {
         #expect(error?.message.hasPrefix(#"c.json: "vendors.nobody.vendor": there is no "nobody"; "#) == true)
     }
 
-    @Test("what xp mock prints is a vendor's settings as it is")
+    @Test("the output of xp mock is valid as a vendor's settings, unchanged")
     func printedByAMock() throws {
         let line =
             #"{"vendor":"sigma","url":"http://127.0.0.1:1","endpoints":{"api":"http://127.0.0.1:1/api/v1/"},"#

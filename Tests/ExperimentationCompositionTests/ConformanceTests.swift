@@ -7,13 +7,13 @@ struct ConformanceTests {
     private static let played = Vendor.destinations.map(\.name) + ComposedSubject.few.map(\.name)
     private static let more = ComposedSubject.all.map(\.name).filter { !played.contains($0) }
 
-    @Test("as `xp conform` watches them", arguments: played, ConformanceCase.all)
+    @Test("as watched by `xp conform`", arguments: played, ConformanceCase.all)
     func usual(subject: String, to conformanceCase: ConformanceCase) async throws {
         let complaint = try await complaint(of: subject, about: conformanceCase)
         #expect(complaint == nil)
     }
 
-    @Test("from the sides of the other parts", arguments: more, ConformanceCase.all)
+    @Test("as watched from the other parts", arguments: more, ConformanceCase.all)
     func others(subject: String, to conformanceCase: ConformanceCase) async throws {
         let complaint = try await complaint(of: subject, about: conformanceCase)
         #expect(complaint == nil)
@@ -25,7 +25,7 @@ struct ConformanceTests {
 
     // What each of several vendors sees doesn't depend on whose events are watched.
     @Test(
-        "one vendor's trouble doesn't affect the others",
+        "one vendor's failure doesn't affect the others",
         arguments: (ComposedSubject.few + [.mixed]).map(\.name),
         ConformanceCase.composing
     )

@@ -119,7 +119,7 @@ struct DecidingTests {
         #expect(client.status == .ready && session.string("both", default: "") == "a")
     }
 
-    @Test("a disabled vendor that fails stays disabled, also in the next run", arguments: Way.allCases)
+    @Test("a disabled vendor that fails stays disabled, even in the next run", arguments: Way.allCases)
     func failingWhileDisabled(way: Way) async throws {
         let store = ClientStore.inMemory()
         let provider = try provider(way, .from("a", "b"))

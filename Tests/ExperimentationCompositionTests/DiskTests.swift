@@ -6,7 +6,7 @@
     import Foundation
     import Testing
 
-    /// What this program does in a process of its own; each part is a function.
+    /// The parts that this program plays in a process of its own; each part is a function.
     @Suite("ChildParts")
     struct ChildParts {
         @Test("a child plays its part", .enabled(if: ChildPart.played != nil, "runs in a child alone"))

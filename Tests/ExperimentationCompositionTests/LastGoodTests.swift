@@ -66,7 +66,7 @@ private struct Composition {
 @Suite("Last good answers of vendors that are asked", .timeLimit(.minutes(10)))
 struct LastGoodTests {
     @Test(
-        "an answer that comes late, also without one vendor's part, doesn't take away what came meanwhile",
+        "a late answer, even one without a vendor's part, doesn't replace answers that came meanwhile",
         arguments: [true, false]
     )
     func late(fails: Bool) async throws {

@@ -10,7 +10,7 @@ import Waiting
 struct PartRulesTests {
     private static let away = ExperimentationError(.transport, "away")
 
-    /// A vendor that says nothing until a test opens its gate.
+    /// A vendor that doesn't answer until a test opens its gate.
     private final class Hanging: RulesetSource {
         let fetches = Mutex(0)
         let gate = AsyncGate()
@@ -38,10 +38,10 @@ struct PartRulesTests {
         func decisions(for context: EvaluationContext) -> Decisions { .none }
     }
 
-    /// What a vendor says.
+    /// A vendor's answer.
     enum Said: Sendable, CaseIterable { case rules, disabled, failure }
 
-    /// What someone who asks for the rules gets.
+    /// The result for a caller that asks for the rules.
     private enum Got: Equatable {
         case rules(failure: ErrorCode? = nil)
         case disabled
@@ -58,7 +58,7 @@ struct PartRulesTests {
     }
 
     @Test(
-        "callers that wait while a vendor hangs take the outcome, whatever it is",
+        "callers that wait while a vendor hangs share the outcome, whatever it is",
         arguments: Said.allCases,
         [true, false]
     )
@@ -95,7 +95,9 @@ struct PartRulesTests {
         #expect(source.fetches.withLock { $0 } == 1)
     }
 
-    @Test("after a failure users without a session get what is known for two seconds, while a session asks anew")
+    @Test(
+        "for two seconds after a failure, users without a session get the last known rules, while a session asks again"
+    )
     func patience() async throws {
         let (source, time) = (Hanging(.rules), ManualTime())
         source.gate.open()
@@ -113,7 +115,7 @@ struct PartRulesTests {
         #expect(source.fetches.withLock { $0 } == 4)
     }
 
-    @Test("a disabled vendor isn't asked by every user, but again when its rules would have expired")
+    @Test("a disabled vendor isn't asked for every user, but is asked again when its rules would have expired")
     func disabled() async throws {
         let (source, time) = (Hanging(.disabled), ManualTime())
         source.gate.open()
@@ -125,7 +127,7 @@ struct PartRulesTests {
         #expect(await Self.ask(rules, inSession: false) == .rules())
     }
 
-    @Test("a change announced during a fetch is fetched by whoever asks then")
+    @Test("a change announced during a fetch is fetched with the next request")
     func change() async throws {
         let source = Hanging(.rules)
         let rules = PartRules(source, in: ProviderContext(environment: ClientEnvironment(time: ManualTime())))
@@ -139,7 +141,7 @@ struct PartRulesTests {
         #expect(source.fetches.withLock { $0 } == 2)
     }
 
-    @Test("rules are as old as the question, however late the answer comes")
+    @Test("the age of rules counts from the request, however late the answer comes")
     func lateAnswer() async throws {
         let (source, time) = (Hanging(.rules), ManualTime())
         let rules = PartRules(source, in: ProviderContext(environment: ClientEnvironment(time: time)))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Sticky assignments in a composition")
 struct StickyPartsTests {
-    /// A vendor that gives everyone one of two variations, and keeps those that users have.
+    /// A vendor that assigns every user one of two variations, and keeps those that users have.
     private static func sticky(_ variation: String) -> Playing {
         let arms = ["a", "b"].map { id in
             InMemoryExperiment.Arm(Variation(id: id), weight: id == variation ? 100 : 0, flags: ["f": .string(id)])

@@ -27,7 +27,7 @@ struct SwitchesTests {
         Envelope(id: id, identity: Identity(id: "ada"), session: "s", event: .custom(id), date: SystemTime().now)
     }
 
-    @Test("an answer that was asked for before a switch came on doesn't turn it off")
+    @Test("an answer to a request from before a switch was turned on doesn't turn it off")
     func late() async throws {
         let slow = Slow()
         let deciding = Playing(InMemoryProvider(name: "a")) { $0.decisions = .asked(slow) }
@@ -42,7 +42,9 @@ struct SwitchesTests {
         #expect(deciding.inner.delivered == [], "the vendor is off")
     }
 
-    @Test("a vendor that was off when it decided last gets events once it is on again, though it decides no more")
+    @Test(
+        "a vendor that was disabled when it last decided gets events once it is enabled, even if it decides no longer"
+    )
     func decidesNoMore() async throws {
         let (store, time) = (ClientStore.inMemory(), ManualTime())
         let former = Playing(InMemoryProvider(name: "a", flags: [InMemoryFlag("f", 1)], needsConsent: false)) { _ in }

@@ -122,7 +122,7 @@ struct WebhookTests {
         (.failure(ExperimentationError(.timeout, "late")), [.outage(because: .timeout), .outage(because: .timeout)]),
     ]
 
-    @Test("an answer gives the verdict on each event; an HTML page isn't delivery", arguments: answers.indices)
+    @Test("an answer contains the verdict on each event; an HTML page isn't delivery", arguments: answers.indices)
     func verdicts(index: Int) async throws {
         let (answer, verdicts) = Self.answers[index]
         #expect(try await deliver(answer).0.verdicts(count: 2) == verdicts)

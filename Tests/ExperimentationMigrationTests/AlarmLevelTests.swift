@@ -24,7 +24,7 @@ struct AlarmLevelTests {
         return tally
     }
 
-    @Test("all tests of a move share one false alarm in a thousand: an alarm of a single test may be none among twenty")
+    @Test("all tests of a move share a false-alarm rate of 1 in 1,000: data that alarms in one test may not in twenty")
     func isShared() {
         // For 17 such users, the p-value is 0.00009; for 20, 0.000004.
         #expect(!Self.tally(Self.mapped(1), users: 17).alarms.isEmpty)
@@ -33,7 +33,7 @@ struct AlarmLevelTests {
         #expect(Self.tally(Self.mapped(1), users: 10).alarms.isEmpty)
     }
 
-    @Test("experiments without weights use none of it")
+    @Test("experiments without weights use up no part of that rate")
     func unweighted() {
         let others = (1..<20).map { index in
             ExperimentMapping(old: .init("e\(index)"), new: .init("x\(index)"), variations: ["a": "A"])
@@ -41,7 +41,7 @@ struct AlarmLevelTests {
         #expect(!Self.tally(Self.mapped(1) + others, users: 17).alarms.isEmpty)
     }
 
-    @Test("a stage that deals wrongly isn't hidden by all the users who came before it")
+    @Test("a stage that assigns wrongly isn't hidden by the users from before it")
     func stageAlone() {
         let even = ExperimentMapping(
             old: .init("e0"),

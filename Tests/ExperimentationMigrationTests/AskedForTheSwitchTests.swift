@@ -8,7 +8,7 @@ import Waiting
 
 @Suite("A vendor that is asked for decisions only because of its kill switch")
 struct AskedForTheSwitchTests {
-    /// A vendor that is asked for each user, and notes with which consent.
+    /// A vendor that is asked for each user, and notes the consent in each request.
     private final class Noting: ExperimentationProvider, DecisionSource {
         let vendor: InMemoryProvider
         let consents = Mutex<[Consent]>([])
@@ -31,7 +31,7 @@ struct AskedForTheSwitchTests {
         }
     }
 
-    @Test("is asked as for one who denies consent: it has nothing to keep")
+    @Test("is asked as for a user who denies consent, because it has nothing to store")
     func asDenied() async throws {
         let moves = Moves()
         let new = Noting(moves.new)

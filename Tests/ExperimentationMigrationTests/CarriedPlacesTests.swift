@@ -10,7 +10,7 @@ import Waiting
 struct CarriedPlacesTests {
     private static let away = ExperimentationError(.transport, "away")
 
-    /// An old vendor that deals only half of the users, by traffic or by a holdout.
+    /// An old vendor that assigns only half of the users, by traffic or by a holdout.
     private static func half(_ moves: Moves, byHoldout: Bool) {
         let half = InMemoryExperiment(
             Experiment(id: "away"),
@@ -53,7 +53,7 @@ struct CarriedPlacesTests {
         for client in [client, alone] { await client.shutdown(within: .zero) }
     }
 
-    @Test("users who come back first in rampDown keep what the old vendor had dealt them")
+    @Test("users who first come back in rampDown keep the variations that the old vendor assigned")
     func skippingLive() async throws {
         let moves = Moves()
         let alone = try await ExperimentationClient(provider: moves.old)
@@ -68,7 +68,9 @@ struct CarriedPlacesTests {
         for client in [client, alone] { await client.shutdown(within: .zero) }
     }
 
-    @Test("the last stage isn't reached from one in which the old vendor leads, past learning its users' variations")
+    @Test(
+        "a move can't skip from a stage in which the old vendor leads to the last one, without learning its variations"
+    )
     func skippingAll() async throws {
         let moves = Moves()
         let client = try await moves.client()
@@ -111,7 +113,7 @@ struct CarriedPlacesTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("users whose consent allows no record are in no ratio, however often they come")
+    @Test("users whose consent allows no record count in no ratio, however often they come")
     func withoutConsent() async throws {
         let moves = Moves(needsConsent: true)
         let client = try await moves.client { ($0.stage, $0.share) = (.live, 0.5) }
@@ -188,7 +190,7 @@ struct CarriedPlacesTests {
     }
 
     @Test(
-        "an experiment that the device has overridden at the old vendor isn't taken for one that the user is outside of",
+        "a user isn't considered outside an experiment that the device has overridden at the old vendor",
         arguments: [AssignmentOverride.include(experiment: "e0", variation: "b"), .exclude(experiment: "e0")]
     )
     func overridden(override: AssignmentOverride) async throws {

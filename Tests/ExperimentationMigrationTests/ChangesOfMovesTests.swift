@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Changes that the vendors of a move announce")
 struct ChangesOfMovesTests {
-    /// Counts who listens to a vendor, and records what it is told of the application.
+    /// Counts a vendor's listeners, and records the application's states that it is notified of.
     private final class Listeners: ChangeSource {
         let count = Mutex(0)
         let states = Mutex<[ApplicationState]>([])
@@ -57,7 +57,7 @@ struct ChangesOfMovesTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("both vendors learn when the application is in the background", arguments: MigrationStage.allCases)
+    @Test("both vendors are notified when the application is in the background", arguments: MigrationStage.allCases)
     func applicationState(stage: MigrationStage) async throws {
         let moves = Moves()
         let (old, new) = (Listeners(), Listeners())

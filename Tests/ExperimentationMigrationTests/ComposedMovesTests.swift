@@ -14,7 +14,7 @@ struct ComposedMovesTests {
         needsConsent: false
     )
 
-    /// A vendor with the warehouse beside it.
+    /// A composition of a vendor and the warehouse.
     private func beside(_ vendor: InMemoryProvider) throws -> ComposedProvider {
         try ComposedProvider([ComposedProvider.Vendor(vendor), ComposedProvider.Vendor(EventsOnly(warehouse))])
     }
@@ -47,7 +47,7 @@ struct ComposedMovesTests {
         }
     }
 
-    @Test("a move in a composition learns of another instance's before a denial and before an event")
+    @Test("a move in a composition learns of another instance's move before a denial and before an event")
     func inside() async throws {
         let moves = Moves()
         func client() async throws -> ExperimentationClient {
@@ -72,7 +72,7 @@ struct ComposedMovesTests {
         for client in [idle, other] { await client.shutdown(within: .zero) }
     }
 
-    @Test("all vendors of a new composition get events and exposures only as the stage says")
+    @Test("all vendors of a new composition get events and exposures only if the stage says so")
     func newSide() async throws {
         let moves = Moves()
         let client = try await client(from: moves.old, to: try beside(moves.new), of: moves)
@@ -116,7 +116,7 @@ struct ComposedMovesTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("exposures go on without the mark of the move, and count once")
+    @Test("exposures are passed on without the mark of the move, and count once")
     func unmarked() async throws {
         let moves = Moves()
         let client = try await client(from: moves.old, to: try beside(moves.new), of: moves, at: .rampDown)

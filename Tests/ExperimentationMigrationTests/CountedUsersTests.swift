@@ -3,7 +3,7 @@ import Testing
 
 @testable import ExperimentationMigration
 
-@Suite("Who counts for the tests of exposures")
+@Suite("Users who count in the tests of exposures")
 struct CountedUsersTests {
     private static func exposure(of user: Int) -> Assignment {
         Assignment(
@@ -36,7 +36,7 @@ struct CountedUsersTests {
         #expect(inLive <= min(limit, 3_000) && inLive > min(limit, 3_000) / 4)
     }
 
-    @Test("those who count are drawn without regard to the arm, so the test stays valid")
+    @Test("the users who count are sampled regardless of their arm, so the test stays valid")
     func drawn() throws {
         let tally = Tally(MigrationPlan(mapping: Moves.mapping(1)), countingUsers: 500)
         for user in 0..<40_000 {

@@ -2,10 +2,10 @@ import Foundation
 import Testing
 import Waiting
 
-@Suite("Moves that are cut")
+@Suite("Moves that are interrupted")
 struct CutMovesTests {
     @Test(
-        "whatever a kill or a failing store cuts, variations, events, denials, stages and switches hold: 1,000 seeds under soak",
+        "despite kills and failing stores, variations, events, denials, stages, switches hold: 1,000 seeds under soak",
         arguments: 0..<(isSoak ? 1_000 : 40)
     )
     func play(seed: Int) async throws {

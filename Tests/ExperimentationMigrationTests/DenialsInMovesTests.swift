@@ -9,7 +9,7 @@ import Testing
 @Suite("Denials of consent during a move")
 struct DenialsInMovesTests {
     @Test(
-        "a vendor that may have users' events is told of a denial in any stage, and no other one",
+        "a vendor that may have a user's events is notified of a denial in any stage, and no other vendor is",
         arguments: [
             ([.off], toNew: false), ([.dualWrite, .off], toNew: true), ([.live, .off], toNew: true),
             ([.dualWrite], toNew: true), ([.rampDown, .complete], toNew: true),
@@ -33,7 +33,7 @@ struct DenialsInMovesTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("it is remembered over runs, and a grant goes only where the stage sends events")
+    @Test("which vendors may have events is remembered over runs, and a grant goes only where the stage sends events")
     func overRuns() async throws {
         let moves = Moves()
         let first = try await moves.client()
@@ -50,7 +50,7 @@ struct DenialsInMovesTests {
         await second.shutdown(within: .zero)
     }
 
-    @Test("an idle instance has the new vendor told, right after another one has moved")
+    @Test("an idle instance notifies the new vendor right after another instance has moved")
     func idle() async throws {
         let moves = Moves()
         let (idle, other) = (try await moves.client(), try await moves.client())
@@ -67,7 +67,7 @@ struct DenialsInMovesTests {
         for client in [idle, other] { await client.shutdown(within: .zero) }
     }
 
-    @Test("while it can't read where the move stands, an instance has both vendors told")
+    @Test("an instance that can't read the stage of the move notifies both vendors")
     func unread() async throws {
         let moves = Moves()
         let isAway = Mutex(false)
@@ -93,7 +93,7 @@ struct DenialsInMovesTests {
         for client in [client, other] { await client.shutdown(within: .zero) }
     }
 
-    @Test("an idle instance has only the old vendor told while the new one has had nothing")
+    @Test("an idle instance notifies only the old vendor while the new one has had no events")
     func idleBefore() async throws {
         let moves = Moves()
         let (idle, other) = (try await moves.client(), try await moves.client())
@@ -106,7 +106,7 @@ struct DenialsInMovesTests {
     }
 
     @Test(
-        "in another move, the new vendor is told of a denial if it was the new one before",
+        "in another move, the new vendor is notified of a denial if it was the new one before",
         arguments: [("new", toNew: true), ("third", toNew: false)]
     )
     func anotherMove(name: String, toNew: Bool) async throws {
@@ -131,7 +131,7 @@ struct DenialsInMovesTests {
         #expect(vendor.deniers == (toNew ? ["ada", "eve"] : []))
     }
 
-    @Test("a plan's stage counts as well, and a record from before this was noted counts as moved")
+    @Test("a plan's stage counts as well, and a record without this information counts as moved")
     func standings() throws {
         let standing = Standing(stage: .off, share: 0)
         #expect(!standing.hasReached(.new) && standing.hasReached(.old))
@@ -149,7 +149,7 @@ struct DenialsInMovesTests {
 }
 
 extension InMemoryProvider {
-    /// The users of whose denials the vendor was told, in order.
+    /// The users whose denials the vendor was notified of, in order.
     fileprivate var deniers: [String] {
         let denial = TrackingEvent(.consentChanged(granted: false))
         return record.delivered.filter { $0.event == denial }.map(\.identity.id)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ExperimentationMigration
 
-@Suite("A vendor of a move that fails is no obstacle to the other")
+@Suite("A failing vendor of a move doesn't hinder the other")
 struct EitherVendorTests {
     private static let away = ExperimentationError(.transport, "away")
 
@@ -26,7 +26,10 @@ struct EitherVendorTests {
         }
     }
 
-    @Test("both forget a user who denies, though one can't; the error is reported", arguments: MigrationSide.allCases)
+    @Test(
+        "each vendor forgets a user who denies consent, even if the other one fails to; the error is reported",
+        arguments: MigrationSide.allCases
+    )
     func forgetting(failing: MigrationSide) async throws {
         let moves = Moves()
         let forgotten = Mutex<[String]>([])
@@ -47,7 +50,7 @@ struct EitherVendorTests {
         await roles.stop(ManualTime().instant)
     }
 
-    @Test("a plan that is held at the start stops both vendors")
+    @Test("both vendors are stopped if the plan is held at the start")
     func held() async throws {
         let moves = Moves()
         var plan = moves.plan
@@ -60,7 +63,7 @@ struct EitherVendorTests {
         #expect([moves.old, moves.new].map(\.record.isStopped) == [true, true])
     }
 
-    @Test("a new vendor that doesn't start stops the old one")
+    @Test("the old vendor is stopped if the new one doesn't start")
     func startFails() async throws {
         let moves = Moves()
         let provider = MigratingProvider(
@@ -72,7 +75,7 @@ struct EitherVendorTests {
         #expect(moves.old.record.isStopped)
     }
 
-    @Test("a survey stops a vendor that doesn't answer")
+    @Test("a vendor that doesn't answer a survey is stopped")
     func survey() async throws {
         let vendor = Moves().old
         vendor.setFailure(Self.away)

@@ -28,7 +28,7 @@ struct EventsOfMovesTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("an exposure without a mark is of decisions from before the move, so the old vendor alone gets it")
+    @Test("an exposure without a mark is from before the move, so only the old vendor gets it")
     func unmarked() async throws {
         let moves = Moves()
         let client = try await moves.client { $0.stage = .rampDown }
@@ -57,7 +57,7 @@ struct EventsOfMovesTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a session that is answered by one vendor and then by the other exposes at both, even under equal ids")
+    @Test("a session that both vendors answer in turn sends exposures to both, even under equal ids")
     func equalIDs() async throws {
         func vendor(_ name: String) -> InMemoryProvider {
             InMemoryProvider(
@@ -96,7 +96,7 @@ struct EventsOfMovesTests {
     }
 
     @Test(
-        "a kill switch seen in an earlier stage is asked about again, though the vendor no longer leads any user",
+        "a kill switch seen in an earlier stage is checked again, even if the vendor no longer leads any user",
         arguments: [false, true]
     )
     func killSwitchEnds(decides: Bool) async throws {
@@ -148,7 +148,7 @@ struct EventsOfMovesTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("what the other vendor has no word for is counted where the stage owes it, also without any sink there")
+    @Test("events that a vendor doesn't support are counted if the stage sends them there, even if it takes no events")
     func unsupported() async throws {
         let moves = Moves()
         for isSilent in [true, false] {
@@ -169,7 +169,7 @@ struct EventsOfMovesTests {
         }
     }
 
-    @Test("counts of what a vendor has no word for add up in the store over runs, and status reads them")
+    @Test("counts of events that a vendor doesn't support add up in the store over runs, and status reads them")
     func unsupportedInTheStore() async throws {
         let moves = Moves()
         let plan = MigrationPlan(stage: .dualWrite)
@@ -189,7 +189,7 @@ struct EventsOfMovesTests {
         }
     }
 
-    @Test("a link goes only to the vendors that the stage sends to", arguments: MigrationStage.allCases)
+    @Test("a link goes only to the vendors that the stage sends events to", arguments: MigrationStage.allCases)
     func links(stage: MigrationStage) async throws {
         let moves = Moves()
         let client = try await moves.client { ($0.stage, $0.reassignment) = (stage, .accepted) }

@@ -44,7 +44,9 @@ struct FinishedExperimentsTests {
             + "(finished ones count as such once old has answered users without them for a day, \(time))"
     }
 
-    @Test("what answers haven't shown for a day holds nothing, and the refusal says how long that takes")
+    @Test(
+        "an experiment absent from answers for a day holds no move, and until then the refusal says how long it takes"
+    )
     func finished() async throws {
         let moves = Moves(experiments: 2)
         let client = try await client(moves)
@@ -89,7 +91,7 @@ struct FinishedExperimentsTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("what an earlier version stored without hours is read, and counts as shown when answers come")
+    @Test("a record that an earlier version stored without hours is read, and counts as shown when answers come")
     func withoutHours() async throws {
         let moves = Moves(experiments: 2)
         let environment = ClientEnvironment()
@@ -125,7 +127,9 @@ struct FinishedExperimentsTests {
         }
     }
 
-    @Test("an experiment first seen while the store failed is written two seconds later, not by each answer until then")
+    @Test(
+        "an experiment first seen while the store failed is written two seconds later, not with each answer until then"
+    )
     func unwritten() async throws {
         let time = ManualTime()
         let context = ProviderContext(environment: ClientEnvironment(time: time), state: FailingStore())

@@ -46,7 +46,7 @@ struct FoundUsersTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a process killed at any operation leaves no record that names an alias which isn't there", arguments: 1...8)
+    @Test("a process killed at any operation leaves no record that names a missing alias", arguments: 1...8)
     func killedBetween(operations: Int) async throws {
         let store = ClientStore.inMemory()
         let mortal = MortalStore(store, dyingAfter: operations)
@@ -61,7 +61,7 @@ struct FoundUsersTests {
     }
 
     /// Two clients' vendor and store, after the client alone has shown users their variations: the vendor now assigns
-    /// everybody else the other variation.
+    /// every other user the other variation.
     private static func afterAlone() async throws -> (moves: Moves, seen: [String: String]) {
         let moves = Moves()
         let alone = try await ExperimentationClient(
@@ -87,7 +87,7 @@ struct FoundUsersTests {
         return (moves, seen)
     }
 
-    @Test("what the client kept before the move was wrapped around the vendor goes on: variations and rules")
+    @Test("variations and rules stored before the move was wrapped around the vendor remain in use")
     func keptBefore() async throws {
         let (moves, seen) = try await Self.afterAlone()
         moves.old.setFailure(ExperimentationError(.transport, "away"))
@@ -99,7 +99,7 @@ struct FoundUsersTests {
         await wrapped.shutdown(within: .zero)
     }
 
-    @Test("what the client kept of a user isn't lost though the store fails as it is read", arguments: [false, true])
+    @Test("what the client has stored isn't lost if the store fails while it is being read", arguments: [false, true])
     func keptBeforeUnread(isAway: Bool) async throws {
         let (moves, seen) = try await Self.afterAlone()
         if isAway { moves.old.setFailure(ExperimentationError(.transport, "away")) }

@@ -70,7 +70,7 @@ struct HeldMovesTests {
     }
 
     @Test(
-        "a move to a disabled vendor is held until its kill switch is off, also if its rules are at hand",
+        "a move to a disabled vendor is held until its kill switch is off, even if its rules are available",
         arguments: [false, true]
     )
     func disabled(hasRules: Bool) async throws {
@@ -111,7 +111,7 @@ struct HeldMovesTests {
         await second.shutdown(within: .zero)
     }
 
-    @Test("a client that couldn't store its plan checks a move from the plan's stage, in which its users are")
+    @Test("a client that couldn't store its plan checks a move from the plan's stage, where its users are")
     func unstoredPlan() async throws {
         let moves = Moves()
         let isWritable = AsyncGate()
@@ -148,7 +148,7 @@ struct HeldMovesTests {
     }
 
     @Test(
-        "an app that starts in a live stage while its vendors are unreachable does start, and logs that nothing was checked"
+        "an app starts in a live stage although its vendors are unreachable, and logs that nothing was checked"
     )
     func startsUnchecked() async throws {
         let moves = Moves()
@@ -173,7 +173,7 @@ struct HeldMovesTests {
     }
 
     @Test(
-        "a sample-ratio alarm holds the move forward but not back, unless the plan says otherwise",
+        "a sample-ratio alarm holds a move forward but not a move back, unless the plan says otherwise",
         arguments: [true, false]
     )
     func alarm(holds: Bool) async throws {

@@ -43,7 +43,7 @@ struct HeldSharesTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("the test of the sides begins anew with a lower share, which may then rise")
+    @Test("the test of the sides starts over with a lower share, which may then rise")
     func anew() async throws {
         let client = try await client(Moves(), alarm: "sides")
         let migration = try Moves.migration(of: client)
@@ -74,7 +74,7 @@ struct HeldSharesTests {
         #expect(error?.message.contains("the sample-ratio test alarms for sides") == true)
     }
 
-    @Test("a share that falls while the new vendor assigns its first user, whom the old one can't take over, is heeded")
+    @Test("a share lowered while the new vendor assigns its first user, whom the old one can't take over, takes effect")
     func fallsMeanwhile() async throws {
         let moves = Moves(oldCanBeTold: false)
         let interruption = Interruption()
@@ -88,7 +88,7 @@ struct HeldSharesTests {
         )
         let other = try await moves.client { $0.pins = .ignored }
         try await Moves.migration(of: client).move(to: .live, share: 1)
-        // Without the old vendor's word, the new one assigns the user.
+        // Without the old vendor's answer, the new one assigns the user.
         moves.old.setDisabled(true)
         moves.time.advance(by: .seconds(3))
         let migration = try Moves.migration(of: other)

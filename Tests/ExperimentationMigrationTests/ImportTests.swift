@@ -84,7 +84,7 @@ struct ImportTests {
         #expect(report.refused["the variation of \"e0\" isn't mapped"] == 1)
     }
 
-    @Test("lines are named by their numbers in the input, and one that is too long is refused as such")
+    @Test("lines are reported by their numbers in the input, and a line that is too long is refused as such")
     func numbers() async throws {
         let moves = Moves()
         let work = AssignmentImport(moves.plan, as: .csv, from: moves.old, into: moves.store.state)
@@ -113,7 +113,7 @@ struct ImportTests {
         }
     }
 
-    @Test("an import resumes by the number of lines that it was given, whatever their numbers in the input")
+    @Test("an import resumes by the count of lines that it has read, whatever their numbers in the input")
     func resumesBesideBlankLines() async throws {
         let moves = Moves()
         let work = AssignmentImport(moves.plan, as: .csv, from: moves.old, into: moves.store.state)

@@ -73,7 +73,7 @@ struct ImportedIdsTests {
         #expect(try await people(moves).census().all == 1)
     }
 
-    @Test("a line that names two ids joins what a batch has of either")
+    @Test("a line that names two ids is merged with the batch's lines for either id")
     func joins() {
         var batch = ImportBatch()
         let place = Person.Place(variation: "a", by: .old)

@@ -26,7 +26,7 @@ struct LateAnswersTests {
         }
     }
 
-    @Test("one that was asked for before the kill switch came on doesn't turn it off")
+    @Test("an answer to a request from before the kill switch was turned on doesn't turn it off")
     func beforeTheSwitch() async throws {
         let vendor = Vendor()
         let party = try await Party(vendor, .old, in: ProviderContext())

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Plans that come late")
 struct LatePlansTests {
-    /// What an instance does later than another one wanted to do something.
+    /// What another instance does before a late plan takes effect.
     enum Later: CaseIterable {
         case start, follow, move
 
@@ -31,7 +31,7 @@ struct LatePlansTests {
     }
 
     @Test(
-        "a plan that is written late doesn't override what came meanwhile, and isn't new any more",
+        "a plan that is written late doesn't override changes made meanwhile, and no longer counts as new",
         arguments: Later.allCases
     )
     func writtenLate(later: Later) async throws {
@@ -73,7 +73,7 @@ struct LatePlansTests {
     }
 
     @Test(
-        "a plan whose start or following is overtaken doesn't override what came meanwhile",
+        "a plan that starts or is followed while another change is made doesn't override that change",
         arguments: Later.allCases,
         [true, false]
     )
@@ -110,7 +110,7 @@ struct LatePlansTests {
         await late.shutdown(within: .zero)
     }
 
-    @Test("a running instance doesn't apply its plan anew once so many came after it that it is forgotten")
+    @Test("a running instance doesn't apply its plan again after so many later plans that it is forgotten")
     func forgotten() async throws {
         let moves = Moves()
         let (first, other) = (try await moves.client(), try await moves.client())

@@ -42,7 +42,7 @@ struct MappedLaterTests {
         return seen
     }
 
-    @Test("users outside an experiment stay outside, if it was mapped after they came last", arguments: [0, 1])
+    @Test("users outside an experiment stay outside if it is mapped after their last visit", arguments: [0, 1])
     func outside(mappedBefore: Int) async throws {
         let moves = Moves(experiments: 2)
         Self.deal(50, moves)
@@ -51,7 +51,7 @@ struct MappedLaterTests {
         #expect(try await Self.seen(by: moves, mapped: 2, at: .live) == before)
     }
 
-    @Test("they stay outside though the old vendor, asked for another one, would assign them by now")
+    @Test("users outside stay outside even if the old vendor, asked about another experiment, would now assign them")
     func stillOutside() async throws {
         let moves = Moves(experiments: 2)
         Self.deal(50, moves)

@@ -46,7 +46,7 @@ struct NeedsOfStagesTests {
         }
     }
 
-    @Test("writing to both says so if the candidate takes no events, in a plan as well")
+    @Test("a stage that writes to both reports that the candidate accepts no events, in a plan as well")
     func takesNoEvents() async throws {
         for planned in [MigrationStage.off, .dualWrite] {
             let moves = Moves()

@@ -111,7 +111,7 @@ struct PartyRulesTests {
     }
 
     @Test(
-        "callers share the request under way, unless newer rules are demanded: it may have read older ones",
+        "callers share the request in progress unless they demand newer rules, as it may have read older ones",
         arguments: [(false, 1), (true, 2)]
     )
     func underWay(isForced: Bool, fetches: Int) async throws {
@@ -130,7 +130,7 @@ struct PartyRulesTests {
         #expect(source.fetches.withLock { $0 } == fetches)
     }
 
-    @Test("a caller that has waited learns that the vendor is disabled, also if that request brought rules before")
+    @Test("a caller that has waited learns that the vendor is disabled, even if the request returned rules before")
     func disabledMeanwhile() async throws {
         let source = StuckSource(later: .disabled)
         let rules = PartyRules(source, in: ProviderContext())
@@ -147,7 +147,7 @@ struct PartyRulesTests {
         #expect(source.fetches.withLock { $0 } == 2)
     }
 
-    @Test("a change announced during a fetch is fetched by whoever asks then")
+    @Test("a change announced during a fetch is fetched with the next request")
     func change() async throws {
         let source = StuckSource()
         let rules = PartyRules(source, in: ProviderContext(environment: ClientEnvironment(time: ManualTime())))
@@ -161,7 +161,7 @@ struct PartyRulesTests {
         #expect(source.fetches.withLock { $0 } == 2)
     }
 
-    @Test("rules are as old as the question, however late the answer comes")
+    @Test("the age of rules counts from the request, however late the answer comes")
     func lateAnswer() async throws {
         let source = StuckSource()
         let time = ManualTime()

@@ -13,7 +13,7 @@ struct PersonTests {
         Assignment(experiment: Experiment(id: experiment), variation: Variation(id: "A"))
     }
 
-    @Test("an unmapped experiment at the new vendor leaves a user outside the mapped one whose group has the same name")
+    @Test("a user assigned in an unmapped experiment of the new vendor stays outside a mapped group of the same name")
     func sameName() {
         var person = Person()
         person.outside = ["checkout"]
@@ -35,7 +35,7 @@ struct PersonTests {
         #expect(person.outside == [])
     }
 
-    @Test("a place at the new vendor from before an experiment was mapped isn't one outside of it")
+    @Test("a user with a place at the new vendor from before an experiment was mapped isn't outside of it")
     func placeBeforeMapping() {
         var person = Person()
         person.take([Self.assignment("checkout-2")], by: .new, isSticky: false, in: Mapping())

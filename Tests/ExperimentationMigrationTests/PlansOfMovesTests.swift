@@ -131,7 +131,7 @@ struct PlansOfMovesTests {
                         + "Go back by a move, or raise the plan's revision."
                 ]
         )
-        // The plan before it goes back, and then it is another one again.
+        // The plan before it goes back, and then this plan counts as another one again.
         try await migration.move(to: .shadow)
         try await migration.follow(moves.plan)
         #expect(migration.stage == .off)
@@ -140,7 +140,7 @@ struct PlansOfMovesTests {
         for client in [first, second] { await client.shutdown(within: .zero) }
     }
 
-    @Test("a refused move from outside leaves the stored stage as it was, also under a plan that is new")
+    @Test("a refused move from outside leaves the stored stage as it was, even under a plan that is new")
     func refusedFromOutside() async throws {
         let moves = Moves(canBeTold: false)
         try await moves.client().shutdown(within: .zero)
@@ -159,7 +159,7 @@ struct PlansOfMovesTests {
         #expect(try await moves.standing() == before)
     }
 
-    @Test("a move from outside is checked from where the move stands, not from its plan's stage")
+    @Test("a move from outside is checked from the move's current stage, not from its plan's stage")
     func aheadFromOutside() async throws {
         let moves = Moves()
         try await moves.client().shutdown(within: .zero)
@@ -219,7 +219,7 @@ struct PlansOfMovesTests {
         #expect(standing.under(plan(0)).share == 0)
     }
 
-    @Test("a standing is written so that earlier versions can read it, and theirs is read")
+    @Test("the record of a stage can be read by earlier versions, and theirs can be read here")
     func coding() throws {
         let standing = Standing(stage: .off, share: 0).under(MigrationPlan(stage: .live, share: 0.5))
         let data = try JSONEncoder().encode(standing)

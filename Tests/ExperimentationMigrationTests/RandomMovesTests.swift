@@ -54,7 +54,7 @@ struct RandomMovesTests {
         }
     }
 
-    @Test("nor do they among processes that are killed between any two operations, at one time on one store")
+    @Test("no user changes variation among processes on one store, killed between any two operations")
     func nobodyChangesAmongKills() async throws {
         for seed in 0..<(isSoak ? 2_000 : 60) { try await playKilled(UInt64(seed)) }
     }

@@ -48,7 +48,7 @@ struct RatioTests {
     }
 
     @Test(
-        "weights without two positive arms give no test",
+        "weights without two positive arms allow no test",
         arguments: [[], [1], [1, 0], [.nan, 1], [-1, 2], [.infinity, 1]]
     )
     func badWeights(weights: [Double]) { #expect(SampleRatioTest(weights: weights) == nil) }

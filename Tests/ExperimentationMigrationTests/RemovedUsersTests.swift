@@ -25,7 +25,7 @@ struct RemovedUsersTests {
         var keys: [String] { get async throws { try await state.keys(beginningWith: "") } }
     }
 
-    @Test("of someone with several devices, the records of all of them go, in whichever order they came")
+    @Test("the records of all devices of a user are removed, in whichever order they were created")
     func severalDevices() async throws {
         let records = Records()
         for device in ["one", "two", "three"] {
@@ -38,7 +38,7 @@ struct RemovedUsersTests {
         #expect(try await records.keys == [])
     }
 
-    @Test("of a device that two people use, the other one's record on another device stays, and is still found")
+    @Test("if two people share a device, the other one's record on another device stays, and is still found")
     func sharedDevice() async throws {
         let records = Records()
         try await records.write(Identity(id: "bob", anonymousID: "own"))
@@ -52,7 +52,7 @@ struct RemovedUsersTests {
     }
 
     @Test(
-        "a denial while a user is decided for leaves nothing, whether the user had a record or not",
+        "a denial during a decision for the user leaves no record, whether or not the user had one",
         arguments: [false, true]
     )
     func whileDeciding(hadRecord: Bool) async throws {
@@ -74,7 +74,7 @@ struct RemovedUsersTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a session that hasn't heard of a denial leaves no record, and no other vendor hears of its user")
+    @Test("a session that hasn't learned of a denial leaves no record, and no other vendor learns of its user")
     func deniedElsewhere() async throws {
         let moves = Moves()
         let provider = MigratingProvider(from: moves.old, to: Asked(moves.new), plan: moves.plan)
@@ -96,7 +96,7 @@ struct RemovedUsersTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a denial while a user is decided for leaves nothing, though the store fails in the middle of the record")
+    @Test("a denial during a decision for the user leaves no record, even if the store fails while it is being written")
     func whileFailing() async throws {
         let moves = Moves()
         let interruption = Interruption()
@@ -120,7 +120,7 @@ struct RemovedUsersTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("what a decision has written goes, though another one has removed what leads there")
+    @Test("the record that a decision has written is removed, even if another decision has removed its aliases")
     func withoutAlias() async throws {
         let records = Records()
         let ada = Identity(id: "ada", anonymousID: "visit")
@@ -130,7 +130,7 @@ struct RemovedUsersTests {
         #expect(try await records.keys == [])
     }
 
-    @Test("a record that couldn't be removed after a denial goes with the next decision for anybody")
+    @Test("a record that couldn't be removed after a denial is removed with the next decision for any user")
     func removedLater() async throws {
         let moves = Moves()
         let interruption = Interruption()
@@ -156,7 +156,7 @@ struct RemovedUsersTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a decision from before a denial leaves the record of one after the consent that followed")
+    @Test("a decision from before a denial doesn't remove the record of a decision after the consent that followed")
     func decidedSince() async throws {
         let moves = Moves()
         let interruption = Interruption()
@@ -188,7 +188,7 @@ struct RemovedUsersTests {
         ])
     }
 
-    @Test("a user who consents again while being decided for has a record with the next decision")
+    @Test("a user who consents again during a decision has a record with the next decision")
     func consentsAgain() async throws {
         let moves = Moves()
         let client = try await moves.client()

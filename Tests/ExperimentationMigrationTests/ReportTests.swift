@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The report of a move")
 struct ReportTests {
-    @Test("a listener gets the present report, one with each change of stage, one when asked for, and then the end")
+    @Test("a listener gets the current report, one with each change of stage, one on request, and then the end")
     func stream() async throws {
         let moves = Moves()
         let client = try await moves.client()

@@ -58,7 +58,7 @@ struct RestoredRulesTests {
         }
     }
 
-    @Test("a caller that asks for the rules at hand while they are being read gets them too")
+    @Test("a caller that asks for the available rules while they are being read gets them too")
     func atOnce() async throws {
         let vendor = InMemoryProvider()
         guard case .computed(let source) = vendor.roles.decisions else { return }
@@ -70,7 +70,7 @@ struct RestoredRulesTests {
         async let one = rules.atHand()
         try await eventually("the store is asked") { slow.reads.withLock { $0 } > 0 }
         let two = Task { await rules.atHand() != nil }
-        // Gives the second the time to look before the first is done.
+        // Lets the second caller look before the first is done.
         for _ in 0..<100 { await Task.yield() }
         slow.gate.open()
         #expect(await one != nil)

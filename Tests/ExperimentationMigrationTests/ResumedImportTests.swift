@@ -40,7 +40,7 @@ struct ResumedImportTests {
         [report.resumedAfter, report.taken, report.known, report.refused.values.reduce(0, +)]
     }
 
-    @Test("with a corrected mapping an import begins anew, so that what was refused is taken")
+    @Test("with a corrected mapping an import starts over, so that lines refused before are imported")
     func correctedMapping() async throws {
         let moves = Moves(experiments: 2)
         try await interrupt(Moves.mapping(1), moves)
@@ -48,7 +48,7 @@ struct ResumedImportTests {
         #expect(try await MigrationRecord(moves.plan, from: moves.old, in: moves.store.state).people == 2_000)
     }
 
-    @Test("with the same mapping what the interrupted run refused is reported too")
+    @Test("with the same mapping, lines that the interrupted run refused are reported too")
     func refusedBefore() async throws {
         let moves = Moves(experiments: 2)
         try await interrupt(Moves.mapping(1), moves)
@@ -71,7 +71,7 @@ struct ResumedImportTests {
         #expect(try await sum(run(Self.lines("v"), Moves.mapping(2), moves)) == [0, 2_000, 0, 0])
     }
 
-    @Test("a file that differs only further on is resumed before the difference, also if it is shorter")
+    @Test("an import of a file that differs only further on resumes before the difference, even if the file is shorter")
     func differsLater() async throws {
         let moves = Moves(experiments: 2)
         try await interrupt(Moves.mapping(2), moves)
@@ -81,7 +81,7 @@ struct ResumedImportTests {
         #expect(try await sum(run(Array(other), Moves.mapping(2), moves)) == [513, 1_302, 186, 0])
     }
 
-    @Test("few marks are kept of many, and the last one counts")
+    @Test("only a few of many progress marks are kept, and the last one counts")
     func manyMarks() throws {
         let lines = (0..<1_000).map { ImportLine(number: $0, bytes: Array("line \($0)".utf8)) }
         var first = ImportResumption(Mapping(), after: nil)

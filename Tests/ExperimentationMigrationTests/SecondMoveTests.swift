@@ -61,7 +61,7 @@ struct SecondMoveTests {
         await second.shutdown(within: .zero)
     }
 
-    @Test("a user's record keeps what was seen of the old vendor, and drops what belongs to the other move")
+    @Test("a user's record keeps the old vendor's variations, and drops what belongs to the other move")
     func person() {
         var person = Person(
             side: .new,
@@ -85,7 +85,7 @@ struct SecondMoveTests {
         )
     }
 
-    @Test("what the former new vendor assigned stays, unless the old one has shown something else since")
+    @Test("variations that the former new vendor assigned stay, unless the old one has shown another since")
     func handedOver() async throws {
         let state = InMemoryStateStore()
         let ada = Identity(id: "ada")
@@ -134,7 +134,7 @@ struct SecondMoveTests {
         #expect(try await counts("second").read() == [:])
     }
 
-    @Test("names of moves differ by account and by salt, also after a zero byte")
+    @Test("names of moves differ by account and by salt, even after a zero byte")
     func names() {
         let accounts = ["one", "two"].map { Destination(provider: "new", scope: $0) }
         let names = ["a", "a\u{0}b", "a\u{0}c"].flatMap { salt in

@@ -31,7 +31,7 @@ struct ServerRulesTests {
         return values
     }
 
-    @Test("users who come back don't have the vendor asked again until its rules expire")
+    @Test("users who come back cause no request to the vendor until its rules expire")
     func lifetime() async throws {
         let client = try await client()
         #expect(await ask(client) == Array(repeating: "first", count: 5))
@@ -42,7 +42,7 @@ struct ServerRulesTests {
         #expect(old.record.fetches == 2)
     }
 
-    @Test("a session that refreshes again has the vendor asked again")
+    @Test("a session that refreshes again causes another request to the vendor")
     func session() async throws {
         let client = try await client()
         _ = await ask(client)
@@ -64,7 +64,7 @@ struct ServerRulesTests {
         #expect(old.record.fetches == 2)
     }
 
-    @Test("a vendor that fails is asked again after two seconds, not by every user")
+    @Test("a vendor that fails is asked again after two seconds, not for every user")
     func failure() async throws {
         let client = try await client()
         _ = await ask(client)
@@ -80,7 +80,7 @@ struct ServerRulesTests {
         #expect(old.record.fetches == 3)
     }
 
-    @Test("a disabled vendor stays so for the lifetime of its rules, and isn't asked by every user")
+    @Test("a disabled vendor stays disabled for the lifetime of its rules, and isn't asked for every user")
     func disabled() async throws {
         let client = try await client()
         _ = await ask(client)
@@ -94,7 +94,7 @@ struct ServerRulesTests {
         #expect(old.record.fetches == 3)
     }
 
-    @Test("a disabled vendor that fails stays disabled for new users, also after a restart, until it answers")
+    @Test("a disabled vendor that fails stays disabled for new users, even after a restart, until it answers")
     func disabledAndFailing() async throws {
         let store = ClientStore.inMemory()
         let first = try await client(on: store)

@@ -32,7 +32,7 @@ struct StageFlagTests {
         )
     }
 
-    /// Sets the flag without telling anyone: instances see it when their rules expire.
+    /// Sets the flag without an announcement: instances see it when their rules expire.
     private func set(_ value: String) { old.replace(flags: [InMemoryFlag("stage", .string(value))]) }
 
     private func decide(by client: ExperimentationClient) async throws {
@@ -45,7 +45,9 @@ struct StageFlagTests {
         for _ in 0..<2 { try await session.refresh(force: true) }
     }
 
-    @Test("an instance with older rules doesn't undo a change that another one has followed, but follows a later one")
+    @Test(
+        "an instance with older rules doesn't undo a change that another one has followed, but follows a later change"
+    )
     func olderRules() async throws {
         let clients = [try await client(), try await client()]
         let migrations = try clients.map(Moves.migration)
@@ -80,7 +82,7 @@ struct StageFlagTests {
         for client in clients { await client.shutdown(within: .zero) }
     }
 
-    @Test("rules within a composition are as old as they may be, and those kept after a failure set no stage")
+    @Test("rules in a composition count as old as they may be, and rules kept after a failure set no stage")
     func olderRulesOfAComposition() async throws {
         let composed = try ComposedProvider([.init(old), .init(Asked(InMemoryProvider(name: "asked")))])
         let clients = [try await client(from: composed), try await client(from: composed)]
@@ -115,7 +117,7 @@ struct StageFlagTests {
     }
 
     @Test(
-        "a vendor that answers late was asked between the question and its answer, also if the clock is set back",
+        "a late answer dates from between the request and the answer, even if the clock is set back",
         arguments: [10, -10] as [TimeInterval]
     )
     func lateAnswer(later: TimeInterval) async throws {
@@ -160,7 +162,7 @@ struct StageFlagTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("rules of an earlier run set no stage; those that are fetched do")
+    @Test("rules of an earlier run set no stage; fetched rules do")
     func restoredRules() async throws {
         let first = try await client(heedsFlag: false)
         try await decide(by: first)
@@ -180,7 +182,7 @@ struct StageFlagTests {
     }
 
     @Test(
-        "a value counts if it is another one and was asked for later, by a margin if it is the one before",
+        "a value counts if it differs and was requested later, by a margin if it is the value from before",
         arguments: [
             ("live:0.5", 100, false), ("off", 0, false), ("off", -1, false), ("off", 1, true), ("shadow", 1, true),
             ("shadow", -1, false), ("dualWrite", 10, false), ("dualWrite", 11, true),
@@ -198,7 +200,7 @@ struct StageFlagTests {
         // An answer that may be older than it seems isn't later for certain.
         let older = asked.lowerBound.addingTimeInterval(-100)...asked.upperBound
         #expect(!flag.isChanged(to: value, asked: older, now: date.addingTimeInterval(600)))
-        // What was followed by a clock an hour ahead counts for nothing.
+        // A value that was followed by a clock an hour ahead doesn't count.
         #expect(flag.isChanged(to: "off", asked: asked, now: date.addingTimeInterval(-3_600)))
     }
 }

@@ -6,7 +6,7 @@ import Waiting
 
 @testable import ExperimentationMigration
 
-@Suite("Where a move stands")
+@Suite("The recorded stage of a move")
 struct StandingTests {
     private func record(_ moves: Moves) async throws -> MigrationRecord {
         try await MigrationRecord(moves.plan, from: moves.old, in: moves.store.state)
@@ -62,7 +62,7 @@ struct StandingTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("recording that the new vendor has dealt keeps a stage that another instance has written meanwhile")
+    @Test("recording that the new vendor has assigned users keeps a stage that another instance has written meanwhile")
     func dealtBesideMove() async throws {
         let moves = Moves()
         let slow = try await moves.client { ($0.stage, $0.share) = (.live, 1) }
@@ -89,7 +89,7 @@ struct StandingTests {
         for client in [one, two] { await client.shutdown(within: .zero) }
     }
 
-    @Test("a plan that goes back is refused at the start once the new vendor has dealt and the old one can't be told")
+    @Test("a plan that goes back is refused at the start if the old vendor can't be told what the new one has assigned")
     func backByPlan() async throws {
         let moves = Moves(oldCanBeTold: false)
         let first = try await moves.client { ($0.stage, $0.share) = (.live, 1) }
@@ -98,14 +98,14 @@ struct StandingTests {
         await first.shutdown(within: .zero)
         let error = await #expect(throws: ExperimentationError.self) { try await moves.client { $0.stage = .off } }
         #expect(error?.message.contains("can't be told which variations users have got from new") == true)
-        // Under another plan as well, what the new vendor has dealt is remembered.
+        // Under another plan as well, the move remembers that the new vendor has assigned users.
         let third = try await moves.client { $0.stage = .rampDown }
         await #expect(throws: ExperimentationError.self) { try await Moves.migration(of: third).move(to: .off) }
         await third.shutdown(within: .zero)
     }
 
     @Test(
-        "users dealt by the new vendor aren't taken back to an old one that can't be told",
+        "users assigned by the new vendor aren't moved back to an old one that can't be told their variations",
         arguments: [MigrationPlan.Pins.kept, .ignored]
     )
     func backFromLive(pins: MigrationPlan.Pins) async throws {
@@ -153,7 +153,7 @@ struct StandingTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a stage followed from the store is told to those who listen")
+    @Test("listeners are notified of a stage followed from the store")
     func followed() async throws {
         let moves = Moves()
         let client = try await moves.client()
@@ -169,7 +169,7 @@ struct StandingTests {
         for client in [client, other] { await client.shutdown(within: .zero) }
     }
 
-    @Test("a stage that was read before a move and comes after it doesn't take the move back")
+    @Test("a stage that was read before a move and arrives after it doesn't undo the move")
     func readBeforeMove() async throws {
         let moves = Moves()
         let interruption = Interruption()

@@ -20,7 +20,7 @@ struct StoppedMovesTests {
         }
     }
 
-    @Test("a vendor that takes its time to stop leaves the other one its own")
+    @Test("a vendor that stops slowly doesn't use up the other one's time to stop")
     func together() async throws {
         let moves = Moves()
         let hasBegun = AsyncGate()

@@ -38,7 +38,7 @@ struct TakenBackAliasesTests {
         #expect(try await state.keys(beginningWith: "") == [])
     }
 
-    @Test("which was written while it was being taken back")
+    @Test("even if that record was written while the alias was being taken back")
     func writtenMeanwhile() async throws {
         let state = Interrupted(operation: .removeAll)
         let people = people(in: state)
@@ -48,7 +48,7 @@ struct TakenBackAliasesTests {
         try await expectRemovable(people, in: state)
     }
 
-    @Test("which had found the alias, and was written afterwards")
+    @Test("even if that decision had found the alias, and wrote its record afterward")
     func writtenAfterwards() async throws {
         let state = Interrupted(operation: .update)
         let people = people(in: state)

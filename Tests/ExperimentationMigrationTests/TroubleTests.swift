@@ -154,7 +154,7 @@ struct TroubleTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a vendor that disabled itself isn't asked by the next process either, while the other one is")
+    @Test("a vendor that disabled itself isn't asked by the next process either, but the other vendor is")
     func switchIsKept() async throws {
         let moves = Moves()
         let first = try await moves.client { $0.stage = .rampDown }
@@ -172,7 +172,7 @@ struct TroubleTests {
         await second.shutdown(within: .zero)
     }
 
-    @Test("asking for the stage flag isn't a comparison, even where it is dropped")
+    @Test("reading the stage flag isn't counted as a comparison, even where that is dropped")
     func flagIsNoComparison() async throws {
         let queue = ShadowQueue(ShadowPolicy(workers: 1, waiting: 0, isInBackground: false))
         let gate = AsyncGate()

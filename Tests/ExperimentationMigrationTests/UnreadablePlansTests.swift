@@ -11,14 +11,14 @@ struct UnreadablePlansTests {
     enum First: CaseIterable { case decision, move }
 
     @Test(
-        "one that would take users from the new vendor is held as soon as the store is read",
+        "a plan that would take users from the new vendor is held as soon as the store is read",
         arguments: First.allCases
     )
     func takesBack(first: First) async throws {
         let moves = Moves(oldCanBeTold: false)
         moves.old.setDisabled(true)
         let former = try await moves.client { ($0.stage, $0.share) = (.live, 1) }
-        // Without the old vendor's word, the new one assigns the user.
+        // Without the old vendor's answer, the new one assigns the user.
         let color = try await Moves.color("ada", by: former)
         moves.old.setDisabled(false)
         await former.shutdown(within: .zero)
@@ -35,7 +35,7 @@ struct UnreadablePlansTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("one to which nothing speaks is followed as soon as the store is read")
+    @Test("a plan without an obstacle is followed as soon as the store is read")
     func followed() async throws {
         let moves = Moves()
         let former = try await moves.client { ($0.stage, $0.share) = (.live, 1) }
@@ -47,7 +47,7 @@ struct UnreadablePlansTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("one that couldn't be written is written later, so that an earlier plan follows it and denials reach both")
+    @Test("a plan that couldn't be written is written later, so that an earlier one follows it and denials reach both")
     func written() async throws {
         let moves = Moves()
         try await moves.client().shutdown(within: .zero)
@@ -98,7 +98,7 @@ struct UnreadablePlansTests {
     /// How the first event after the start comes.
     enum Way: CaseIterable { case session, user, grant }
 
-    @Test("events that come first go by what the store says, once it can be read", arguments: Way.allCases)
+    @Test("the first events follow the stored stage once the store can be read", arguments: Way.allCases)
     func firstEvent(way: Way) async throws {
         let moves = Moves()
         let former = try await moves.client()
@@ -121,7 +121,7 @@ struct UnreadablePlansTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("while it is unknown which vendors an event is owed to, it isn't accepted; an exposure is the old vendor's")
+    @Test("an event isn't accepted while it is unknown which vendors get it; an exposure goes to the old vendor")
     func stillAway() async throws {
         let moves = Moves()
         let former = try await moves.client()
@@ -148,7 +148,7 @@ struct UnreadablePlansTests {
         try await session.track(exposure)
         let error = await #expect(throws: ExperimentationError.self) { try await session.track(.custom("goal")) }
         #expect(error?.code == .store)
-        // What the user has chosen is told with the next call.
+        // The next call notifies the vendors of the user's choice.
         await #expect(throws: ExperimentationError.self) {
             try await client.session(for: User(id: "bob")).setConsent(.granted)
         }

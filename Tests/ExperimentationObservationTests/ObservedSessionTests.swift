@@ -173,7 +173,7 @@ struct ObservedSessionTests {
         }
     }
 
-    @Test("a value that was there only while it was read is replaced by the one that is back")
+    @Test("a reader of a value that applied only briefly is notified when the former value is back")
     func changedWhileRead() async throws {
         let meddler = Meddler()
         let client = try await ExperimentationClient(
@@ -194,7 +194,7 @@ struct ObservedSessionTests {
         try await eventually("another drawing") { shown.withLock { $0 } == "red" }
     }
 
-    @Test("the default that overdue decisions leave is replaced once they are renewed, though their value is the same")
+    @Test("the default read from overdue decisions is replaced once they are renewed, even if their value is the same")
     func overdue() async throws {
         let time = ManualTime()
         let client = try await ExperimentationClient(
@@ -241,7 +241,7 @@ struct ObservedSessionTests {
         try await eventually("another drawing") { shown.withLock { $0 } == "plain" }
     }
 
-    @Test("of two flags whose keys Unicode calls equal, that one is observed which was read")
+    @Test("of two flags whose keys are canonically equivalent, only the one that was read is observed")
     func equivalentKeys() async throws {
         let (unread, read) = ("e\u{301}", "\u{e9}")
         let provider = InMemoryProvider(flags: [InMemoryFlag(unread, "blue"), InMemoryFlag(read, "red")])
@@ -315,7 +315,7 @@ struct ObservedSessionTests {
         }
     }
 
-    @Test("fixed values read as a session's would, and can be changed one by one")
+    @Test("fixed values read like a session's, and can be changed one by one")
     func fixed() async {
         let observed = ObservedSession(fixed: ["color": "green", "size": "big", "theme": ["dark": true]])
         #expect(observed[Flags.color] == "green" && observed[Flags.size] == 1)
@@ -331,7 +331,7 @@ struct ObservedSessionTests {
         await observed.follow()
     }
 
-    @Test("fixed values of another type, or none, read as the default, as a session's do")
+    @Test("fixed values of another type, or null, read as the default, like a session's")
     func fixedOfAnotherType() async throws {
         let values: [String: FlagValue] = ["color": "green", "size": [1, 2], "theme": ["dark": true], "none": .null]
         let client = try await ExperimentationClient(

@@ -97,7 +97,7 @@ struct AccountsTests {
         #expect(try await store.ledger() == Ledger(accepted: 21, pending: 11, purged: 10))
     }
 
-    @Test("what is read as one picture agrees, while another process accepts, delivers and purges")
+    @Test("accounts read together agree while another process accepts, delivers and purges")
     func onePicture() async throws {
         let folder = TemporaryFolder()
         let (one, other) = (try SQLiteStore(at: folder.file()), try SQLiteStore(at: folder.file()))

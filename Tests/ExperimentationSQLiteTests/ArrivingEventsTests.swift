@@ -6,7 +6,7 @@ import Waiting
 
 @testable import ExperimentationSQLite
 
-@Suite("Where a commit waits for the disk, it serves more events")
+@Suite("A commit that waits for the disk includes events that arrive meanwhile")
 struct ArrivingEventsTests {
     private let folder = TemporaryFolder()
 
@@ -14,7 +14,7 @@ struct ArrivingEventsTests {
         try SQLiteStore(at: folder.file(), options: .init(durability: durability))
     }
 
-    @Test("a transaction takes what arrives until nothing does", arguments: [Durability.powerLoss, .process])
+    @Test("a transaction includes events that arrive until none does", arguments: [Durability.powerLoss, .process])
     func joining(_ durability: Durability) async throws {
         let store = try store(durability)
         let events = (0..<10).map { NewEvent(.sample("\($0)"), to: .home) }
@@ -79,7 +79,7 @@ struct ArrivingEventsTests {
         #expect(seen.isCommitted.withLock { $0 } == (durability == .process))
     }
 
-    @Test("tasks run on the database's thread, also when the store is closed")
+    @Test("tasks run on the database's thread, even when the store is closed")
     func executor() async throws {
         #expect(try store(.process).executor == nil)
         let store = try store(.powerLoss)

@@ -12,7 +12,7 @@ struct CheckpointerTests {
 
     init() throws { try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true) }
 
-    @Test("it is written back before a commit has to do it")
+    @Test("the log is written back before a commit has to do it")
     func early() throws {
         let checkpointer = Checkpointer(path: folder.file().path, pages: 400)
         let database = try open(followedBy: checkpointer)
@@ -30,7 +30,7 @@ struct CheckpointerTests {
         }
     }
 
-    @Test("a commit does it if it can't be done beside the commits, and nothing is created where the file was")
+    @Test("a commit writes the log back if that can't be done beside the commits, and no file is created in its place")
     func alone() throws {
         let missing = folder.file("missing.sqlite")
         let checkpointer = Checkpointer(path: missing.path, pages: 40)
@@ -43,7 +43,7 @@ struct CheckpointerTests {
         #expect(!FileManager.default.fileExists(atPath: missing.path))
     }
 
-    @Test("it isn't written back beside the commits where a commit has just done it: SQLite could lose the next one")
+    @Test("the log isn't written back beside the commits right after a commit did it: SQLite could lose the next one")
     func writtenBackMeanwhile() throws {
         let (queue, other) = (DispatchQueue(label: "held up"), folder.file("other.sqlite"))
         let another = try open(other)
@@ -80,7 +80,7 @@ struct CheckpointerTests {
         #expect(try Data(contentsOf: folder.file()) == bytes)
     }
 
-    @Test("it isn't written back beside the commits any more after that was closed")
+    @Test("the log is no longer written back beside the commits after the checkpointer was closed")
     func closed() throws {
         let checkpointer = Checkpointer(path: folder.file().path, pages: 400)
         let database = try open(followedBy: checkpointer)
@@ -103,7 +103,7 @@ struct CheckpointerTests {
     }
 
     @Test(
-        "a store whose commits wait for the disk, or that no other connection may open, leaves it to them",
+        "a store whose commits wait for the disk, or that no other connection may open, leaves the log to its commits",
         arguments: [(Durability.powerLoss, false), (.process, true)]
     )
     func left(durability: Durability, isExclusive: Bool) throws {
@@ -118,7 +118,7 @@ struct CheckpointerTests {
         }
     }
 
-    @Test("where another process writes as well, only commits write it back, and hold off the other meanwhile")
+    @Test("where another process writes as well, only commits write the log back, and block the other meanwhile")
     func shared() throws {
         let other = folder.file("other.sqlite")
         let another = try open(other)
@@ -142,7 +142,7 @@ struct CheckpointerTests {
         try another.close()
     }
 
-    @Test("a store leaves the log to its commits once another one has written to the file")
+    @Test("a store leaves the log to its commits once another store has written to the file")
     func twoStores() async throws {
         let options = StoreOptions(limits: StoreLimits(maximumBytes: 40_960_000))
         let stores = try (0..<2).map { _ in try SQLiteStore(at: folder.file(), options: options) }

@@ -4,13 +4,13 @@ import ExperimentationTesting
 import Foundation
 import Testing
 
-@Suite("What the contents of a store are known by")
+@Suite("The identity of a store's contents")
 struct ContentsTests {
     private let folder = TemporaryFolder()
 
     /// Opens a store and deletes its file.
     ///
-    /// - Returns: The store, and what its contents were known by.
+    /// - Returns: The store, and the identity of its contents.
     private func deleted() async throws -> (store: SQLiteStore, id: String?) {
         let store = try SQLiteStore(at: folder.file())
         try await store.file([.sample("1")])
@@ -21,7 +21,7 @@ struct ContentsTests {
         return (store, id)
     }
 
-    @Test("stores over one file have the same contents, also one that opens it later")
+    @Test("all stores over one file have the same contents, even one that opens it later")
     func together() async throws {
         let one = try SQLiteStore(at: folder.file())
         let two = try SQLiteStore(at: folder.file())
@@ -31,7 +31,7 @@ struct ContentsTests {
         #expect(try SQLiteStore(at: folder.file()).contentsID == id)
     }
 
-    @Test("a closed store's contents keep their identity, also if it wasn't asked for before")
+    @Test("a closed store's contents keep their identity, even if it wasn't requested before")
     func closed() async throws {
         let one = try SQLiteStore(at: folder.file())
         let two = try SQLiteStore(at: folder.file())
@@ -41,7 +41,7 @@ struct ContentsTests {
         #expect(two.contentsID == id)
     }
 
-    @Test("a file made anew under its name has other contents, which a store with the old one open keeps apart")
+    @Test("a file created again under its name has other contents, which a store with the old one open keeps apart")
     func anew() async throws {
         let (old, id) = try await deleted()
         let new = try SQLiteStore(at: folder.file())
@@ -52,7 +52,7 @@ struct ContentsTests {
         #expect(old.contentsID == new.contentsID)
     }
 
-    @Test("a store that goes on in a new file takes its contents along, with what they are known by")
+    @Test("a store that continues in a new file takes its contents along, with their identity")
     func moved() async throws {
         let (store, id) = try await deleted()
         try await store.file([.sample("2")])
@@ -60,7 +60,7 @@ struct ContentsTests {
         #expect(try await store.ledger().accepted == 2)
     }
 
-    @Test("an earlier copy that is put in its place, or what is saved from a damaged file, is the same store")
+    @Test("an earlier copy put in the file's place, and the contents saved from a damaged file, are the same store")
     func restored() async throws {
         var store = try SQLiteStore(at: folder.file())
         try await store.file([.sample("1")])

@@ -32,7 +32,7 @@ struct DenialsTogetherTests {
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
         let other = try DatabaseQueue(path: folder.file().path, configuration: configuration)
-        // While another process writes, all of them come to wait.
+        // While another process writes, all of them have to wait.
         try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
         try await withThrowingTaskGroup(of: Int.self) { group in
             for user in users {

@@ -28,7 +28,7 @@ struct EvictionTests {
         for number in numbers { try await store.file([.sample("\(number)")], to: destinations) }
     }
 
-    @Test("four are counted at once, and deleted with the fifth")
+    @Test("four evicted events are counted at once, and deleted with the fifth")
     func together() async throws {
         let store = try store()
         try await file(0..<12, in: store)
@@ -62,7 +62,7 @@ struct EvictionTests {
         #expect(try await rows() == ([.expiry, .consent, .removal].contains(look) ? 0 : 8))
     }
 
-    @Test("P76 they are left alone by deliveries to another destination")
+    @Test("P76 deliveries to another destination don't affect them")
     func anotherDestination() async throws {
         let store = try store()
         try await file(0..<8, in: store)
@@ -77,7 +77,7 @@ struct EvictionTests {
         #expect(try await store.ledger(of: .alsoFiled) == Ledger(accepted: 4, delivered: 4))
     }
 
-    @Test("leased ones are spared while the lease lasts, then the oldest go first again")
+    @Test("leased events aren't evicted while the lease lasts; then the oldest go first again")
     func leased() async throws {
         let store = try store()
         try await file(0..<8, in: store)
@@ -89,7 +89,7 @@ struct EvictionTests {
         #expect(try await store.waiting().map(\.envelope.id) == ["1", "4", "5", "6", "7", "8", "9", "10"])
     }
 
-    @Test("a holder whose lease has expired is told at once")
+    @Test("a holder whose lease has expired is notified at once")
     func expiredLease() async throws {
         let store = try store()
         try await file(0..<8, in: store)
@@ -116,7 +116,7 @@ struct EvictionTests {
         #expect(try await next.ledger() == Ledger(accepted: 13, pending: 8, dropped: [.overflow: 5]))
     }
 
-    @Test("what another process has leased meanwhile isn't dropped, and makes room again once it is sent")
+    @Test("events that another process has leased meanwhile aren't dropped, and make room again once they are sent")
     func leasedElsewhere() async throws {
         let store = try store()
         try await file(0..<11, in: store)
@@ -131,7 +131,7 @@ struct EvictionTests {
         #expect(try await store.ledger() == Ledger(accepted: 40, delivered: 2, pending: 8, dropped: [.overflow: 30]))
     }
 
-    @Test("another process may send them; what it has sent isn't counted as dropped")
+    @Test("another process may send them; those that it has sent don't count as dropped")
     func otherProcess() async throws {
         let store = try store()
         try await file(0..<11, in: store)

@@ -23,7 +23,7 @@ struct ExpiringTests {
         var deletions: [String] { all.withLock { $0.filter { $0.hasPrefix("DELETE") } } }
     }
 
-    @Test("an old backlog at one destination is looked at once by another one, and its events not at all")
+    @Test("another destination looks at an old backlog once, and never at its events")
     func backlogElsewhere() async throws {
         let former = try SQLiteStore(at: folder.file())
         try await former.file((0..<50).map { .sample("\($0)", at: noon - 36_000) })
@@ -38,7 +38,7 @@ struct ExpiringTests {
         await store.close()
     }
 
-    @Test("what was spared because it was leased expires once it isn't", arguments: StoreKind.allCases)
+    @Test("an old event that was leased expires once its lease ends", arguments: StoreKind.allCases)
     func spared(kind: StoreKind) async throws {
         let store = try kind.open(folder)
         try await store.append([.sample("old", at: noon - 3_600), .sample("new", user: "bob")])

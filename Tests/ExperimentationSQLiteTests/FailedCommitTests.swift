@@ -27,12 +27,12 @@
         }
     }
 
-    @Suite("A transaction that fails leaves the copy of the ledgers as it should be")
+    @Suite("A failed transaction leaves the copy of the ledgers correct")
     struct FailedCommitTests {
         private let folder = TemporaryFolder()
 
         @Test(
-            "P16 P20 the copy has what another process delivered meanwhile, and nothing that was taken back",
+            "P16 P20 the copy includes what another process delivered meanwhile, and nothing that was rolled back",
             arguments: ["later", "first"]
         )
         func copy(_ transaction: String) async throws {

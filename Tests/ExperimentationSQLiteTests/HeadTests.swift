@@ -44,7 +44,7 @@ struct HeadTests {
         #expect(try await store.fetch().ids == ["4", "5", "6", "7"])
     }
 
-    @Test("the last batch's rows are deleted with it, and with them all others")
+    @Test("the last batch's rows are deleted together with all others")
     func lastBatch() async throws {
         let (store, first) = try await store()
         try await deliver(first, of: store)
@@ -104,7 +104,7 @@ struct HeadTests {
         await store.close()
     }
 
-    @Test("queries ignore them and write nothing")
+    @Test("queries ignore delivered rows and write nothing")
     func looking() async throws {
         let (store, batch) = try await store()
         try await store.file([.sample("8")], to: [.filed, .alsoFiled])
@@ -138,7 +138,10 @@ struct HeadTests {
         case withoutTheFirst, withoutTheSecond, oneLater, oneDropped, backwards, twice, none
     }
 
-    @Test("only a complete front is deferred: everything else is written at once", arguments: Answer.allCases)
+    @Test(
+        "only the deletion of a complete front is deferred: everything else is written at once",
+        arguments: Answer.allCases
+    )
     func otherAnswers(_ answer: Answer) async throws {
         let (store, batch) = try await store()
         var settlements = batch.events.map { Settlement(of: $0, .delivered) }
@@ -174,7 +177,7 @@ struct HeadTests {
 
     // MARK: Other changes of the lane
 
-    @Test("granting consent to an earlier event doesn't add it to them")
+    @Test("granting consent to an earlier event doesn't add it to the delivered rows")
     func consentGiven() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.file([.sample("held", user: "eve")], isHeld: true)
@@ -185,7 +188,7 @@ struct HeadTests {
         #expect(try await store.fetch().ids == ["held", "2", "3"])
     }
 
-    @Test("a denial deletes their rows, and counts those that wait")
+    @Test("a denial deletes its user's delivered rows, and counts the waiting ones")
     func denied() async throws {
         let (store, batch) = try await store()
         try await deliver(batch, of: store)
@@ -208,12 +211,12 @@ struct HeadTests {
         #expect(try await store.fetch(for: .alsoFiled).ids == (2..<8).map { "\($0)" })
     }
 
-    @Test("another process neither sends nor counts them again")
+    @Test("another process neither sends nor counts delivered events again")
     func otherProcess() async throws {
         let (store, batch) = try await store()
         let other = try SQLiteStore(at: folder.file())
         try await deliver(batch, of: store)
-        // The lease has ended by then.
+        // The lease has expired at that time.
         #expect(try await other.fetch(2, at: noon + 600).ids == ["4", "5"])
         #expect(try await other.remove(owedTo: .filed, as: .dropped(.closed)) == 4)
         #expect(
@@ -224,7 +227,7 @@ struct HeadTests {
         }
     }
 
-    @Test("a full store deletes their rows before it drops waiting events")
+    @Test("a full store deletes delivered rows before it drops waiting events")
     func fullStore() async throws {
         let store = try SQLiteStore(at: folder.file(), options: .init(limits: StoreLimits(maximumCount: 8)))
         try await store.file((0..<8).map { .sample("\($0)") })
@@ -235,7 +238,7 @@ struct HeadTests {
         #expect(try await store.waiting().map(\.envelope.id) == (4..<12).map { "\($0)" })
     }
 
-    @Test("after a kill, in a damaged file and in a replaced one they count as delivered")
+    @Test("delivered rows still count as delivered after a kill, in a damaged file and in a replaced one")
     func afterAKill() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.file([.sample("held", user: "eve")], isHeld: true)

@@ -64,7 +64,7 @@ struct LeaseTests {
         #expect(try await store.status(now: noon) == OutboxStatus())
     }
 
-    @Test("a wait, lease or pause that damage made endless doesn't last forever")
+    @Test("a wait, lease or pause made endless by damage doesn't last forever")
     func endless() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.append([.sample("1"), .sample("2", user: "bob")])
@@ -92,7 +92,7 @@ struct LeaseTests {
         #expect(try await store.take(at: noon + 610)?.ids == ["1"])
     }
 
-    @Test("with several writers, a file's ledger is the sum of all, whoever stores it")
+    @Test("with several writers, a file's ledger is the sum of all, whichever writer stores it")
     func accounts() async throws {
         let stores = [try SQLiteStore(at: folder.file()), try SQLiteStore(at: folder.file())]
         for number in 0..<20 {

@@ -65,7 +65,7 @@ struct LockedFileTests {
         #expect(try await store.deliverable() == ["before", "after"])
     }
 
-    @Test("looking at a store works meanwhile, also beside callers that wait for the lock")
+    @Test("a store can be inspected meanwhile, even beside callers that wait for the lock")
     func looking() async throws {
         let store = try SQLiteStore(at: folder.file(), options: .init(busyTimeout: .milliseconds(50)))
         try await store.append([.sample("before")])

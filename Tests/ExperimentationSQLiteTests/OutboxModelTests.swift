@@ -23,7 +23,7 @@ struct OutboxModelTests {
     }
 
     @Test(
-        "P04 P08 P76 so does a sequence in which evicted events keep their rows for a while",
+        "P04 P08 P76 sequences in which evicted events keep their rows for a while leave the model's state",
         arguments: 0..<(isSoak ? 1_000 : 8)
     )
     func matchesLater(seed: Int) async throws {

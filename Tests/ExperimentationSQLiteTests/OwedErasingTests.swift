@@ -36,7 +36,7 @@ struct OwedErasingTests {
         #expect(try folder.occurrences(of: "marker-4711") == 0)
     }
 
-    @Test("P24 a process that is killed while it rewrites the file still owes that")
+    @Test("P24 a process that is killed while it rewrites the file still owes the rewriting")
     func killedMeanwhile() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.append((0..<20).map { .sample("\($0)", user: $0 % 2 == 0 ? "marker-4711" : "bob") })
@@ -61,7 +61,7 @@ struct OwedErasingTests {
         #expect(try folder.occurrences(of: "marker-4711") == 0)
     }
 
-    /// What a user's traces are left by, if a denial has nothing to remove any more.
+    /// The ways to leave a user's traces when a denial no longer has anything to remove.
     enum Gone: CaseIterable { case deliveredEvents, removedValues }
 
     @Test(
@@ -117,7 +117,7 @@ struct OwedErasingTests {
     }
 
     @Test(
-        "P24 what is removed is erased by itself, also after a removal that was planned for while the file was rewritten",
+        "P24 removed data is erased without a call, even after a removal planned while the file was being rewritten",
         .timeLimit(.minutes(5))
     )
     func plannedMeanwhile() async throws {

@@ -54,7 +54,7 @@ struct RepeatabilityTests {
         return trace
     }
 
-    @Test("P74 the same seed gives the same run, twenty times out of twenty", arguments: StoreKind.allCases)
+    @Test("P74 the same seed produces the same run, twenty times out of twenty", arguments: StoreKind.allCases)
     func sameTrace(_ kind: StoreKind) async throws {
         var traces: Set<[String]> = []
         for seed in 0..<20 {

@@ -39,7 +39,7 @@
             try database.close()
         }
 
-        @Test("P16 P17 without room for what was read, the damaged file stays until there is")
+        @Test("P16 P17 without room for the data that was read, the damaged file stays until there is room")
         func withoutRoom() async throws {
             try await fill(3_000)
             try await damage()
@@ -51,7 +51,7 @@
             #expect(try await store.fetch(5_000).ids == (0..<3_000).map(String.init))
         }
 
-        @Test("P16 P17 without room to read what was truncated, the file stays until there is")
+        @Test("P16 P17 without room to read a truncated file, it stays until there is room")
         func withoutRoomToRead() async throws {
             try await fill(3_000)
             try StoreSurgery.cut(folder.file(), to: try StoreSurgery.size(of: folder.file()) - 8_192)

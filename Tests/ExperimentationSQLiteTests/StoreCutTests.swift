@@ -44,7 +44,7 @@ struct StoreCutTests {
         #expect(try await store.fetch().ids.count == ledger.pending)
     }
 
-    @Test("P16 P20 closing a store doesn't replace the figures that another process has noted since")
+    @Test("P16 P20 closing a store doesn't replace the figures that another process has stored since")
     func closedLater() async throws {
         let one = try SQLiteStore(at: folder.file())
         try await one.file((0..<10).map { .sample("\($0)") })

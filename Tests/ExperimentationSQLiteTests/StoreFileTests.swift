@@ -16,7 +16,7 @@ struct StoreFileTests {
     }
 
     @Test(
-        "P62 folder and files are accessible only to their owner, whatever the umask, also after damage",
+        "P62 folder and files are accessible only to their owner, whatever the umask, even after damage",
         .serialized,
         arguments: [0, 0o022]
     )
@@ -179,7 +179,7 @@ struct StoreFileTests {
         await store.close()
     }
 
-    @Test("P17 while there is no room for the reserve, values are still removed, and conflicts told")
+    @Test("P17 while there is no room for the reserve, values are still removed, and conflicts reported")
     func valuesWithoutReserve() async throws {
         let store = try SQLiteStore(at: folder.file())
         for key in ["kept", "removed", "compared"] { try await store.setValue([1], for: key) }

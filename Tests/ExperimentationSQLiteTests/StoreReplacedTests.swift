@@ -80,7 +80,7 @@ struct StoreReplacedTests {
         #expect(try await store.fetch().ids == ["3", "4", "5", "6"])
     }
 
-    @Test("a store that is there by now gets all events added, and none of its own is settled by mistake")
+    @Test("a store that has taken the file's place gets all events added, and none of its own is settled by mistake")
     func anotherStore() async throws {
         let store = try SQLiteStore(at: folder.file(), log: log)
         try await store.file((0..<4).map { .sample("ours \($0)") })

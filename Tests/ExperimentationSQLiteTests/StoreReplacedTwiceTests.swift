@@ -16,7 +16,7 @@ struct StoreReplacedTwiceTests {
         if let other { try FileManager.default.moveItem(at: other, to: folder.file()) }
     }
 
-    @Test("what was leased before the first of two replacements settles none of another store's events")
+    @Test("a lease from before the first of two replacements settles none of another store's events")
     func leasedBeforeBoth() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.file((0..<4).map { .sample("ours \($0)") })
@@ -34,7 +34,7 @@ struct StoreReplacedTwiceTests {
         #expect(try await store.fetch().ids == ids)
     }
 
-    @Test("what was leased from a file that another process has moved settles nothing in a third one")
+    @Test("a lease from a file that another process has moved settles nothing in a third file")
     func leasedBeforeAnotherMoved() async throws {
         let one = try SQLiteStore(at: folder.file())
         let two = try SQLiteStore(at: folder.file())
@@ -70,7 +70,7 @@ struct StoreReplacedTwiceTests {
         #expect(try await two.ledger(of: .filed) == Ledger(accepted: 1, delivered: 1))
     }
 
-    @Test("consent granted since an earlier copy stays granted, and what failed before it isn't failing again")
+    @Test("consent granted since an earlier copy stays granted, and failures from before it aren't reported again")
     func earlierCopy() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.file([.sample("1"), .sample("2")])
@@ -92,7 +92,7 @@ struct StoreReplacedTwiceTests {
         #expect(try await again.fetch().ids == ["2", "late bob"])
     }
 
-    @Test("what waits for users who deny consent in either of two stores isn't delivered")
+    @Test("waiting events of users who deny consent in either of two stores aren't delivered")
     func denied() async throws {
         let store = try SQLiteStore(at: folder.file())
         let users = ["ada", "bob", "dan"]
@@ -115,7 +115,7 @@ struct StoreReplacedTwiceTests {
         for id in ["theirs 0", "theirs 2", "ours 1"] { #expect(try folder.occurrences(of: id) == 0, "\(id)") }
     }
 
-    @Test("what users who deny consent had in another store is erased by itself", .timeLimit(.minutes(5)))
+    @Test("data that users who deny consent had in another store is erased without a call", .timeLimit(.minutes(5)))
     func erased() async throws {
         let former = try SQLiteStore(at: folder.file())
         _ = try await former.setConsent([ConsentChange(userID: "bob", isGranted: false)])
@@ -131,7 +131,7 @@ struct StoreReplacedTwiceTests {
         await store.close()
     }
 
-    @Test("two stores that don't fit into one file's limit are put together, and the oldest events make room")
+    @Test("two stores that don't fit into one file's limit are merged, and the oldest events make room")
     func tooMuch() async throws {
         let options = StoreOptions(limits: StoreLimits(maximumBytes: 1_000_000))
         let large = TrackingEvent.custom(String(repeating: "x", count: 1_000))
@@ -150,7 +150,7 @@ struct StoreReplacedTwiceTests {
         #expect(try await store.finish(batch))
     }
 
-    @Test("what waits in a file beyond a lower limit is delivered")
+    @Test("events that wait in a file beyond a lowered limit are delivered")
     func lowerLimit() async throws {
         let large = TrackingEvent.custom(String(repeating: "x", count: 1_000))
         let store = try SQLiteStore(at: folder.file())

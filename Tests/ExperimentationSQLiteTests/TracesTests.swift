@@ -167,7 +167,7 @@ struct TracesTests {
         }
     }
 
-    @Test("P24 files set aside as damaged are deleted by the purge")
+    @Test("P24 a purge deletes files set aside as damaged")
     func tracesInDamage() async throws {
         let store = try SQLiteStore(at: folder.file())
         try await store.append([.sample("a", user: "marker")])

@@ -4,7 +4,7 @@ import ExperimentationTesting
 import MetricsTestKit
 import Testing
 
-@Suite("From when on events are counted")
+@Suite("The time from which events are counted")
 struct CountingStartTests {
     private let metrics = TestMetrics()
     private let provider = shop()
@@ -40,7 +40,7 @@ struct CountingStartTests {
         #expect(accepted == 3)
     }
 
-    @Test("a run that is over before its follower has begun is counted from where counting was started")
+    @Test("a run that is over before its follower has begun is counted from the start of counting")
     func shortRun() async throws {
         let telemetry = Telemetry(metrics: metrics)
         let client = try await client(telemetry, earlier: 5)

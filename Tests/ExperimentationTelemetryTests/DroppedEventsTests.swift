@@ -9,7 +9,7 @@ import Waiting
 
 @Suite("Events that the log drops")
 struct DroppedEventsTests {
-    @Test("are counted each, also while the metrics backend blocks and its queue is full")
+    @Test("are all counted, even while the metrics backend blocks and its queue is full")
     func counted() async throws {
         let metrics = BlockedMetrics()
         let gate = Gate()
@@ -37,7 +37,7 @@ struct DroppedEventsTests {
         await client.shutdown()
     }
 
-    @Test("the measurement of a flush isn't left out, also while the metrics backend blocks and its queue is full")
+    @Test("a flush is measured even while the metrics backend blocks and its queue is full")
     func flushed() async throws {
         let metrics = BlockedMetrics()
         defer { metrics.gate.open() }

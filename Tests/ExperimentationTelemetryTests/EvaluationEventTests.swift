@@ -142,7 +142,7 @@ struct EvaluationEventTests {
         )
     }
 
-    @Test("a text is cut also within a character, which may have thousands of marks")
+    @Test("a text may be cut within a character, which may have thousands of marks")
     func combiningMarks() async throws {
         let marks = { String(repeating: "\u{301}", count: $0) }
         let flag = InMemoryFlag("marks", variants: ["a": .string("e" + marks(10_000))], defaultVariant: "a")
@@ -152,7 +152,7 @@ struct EvaluationEventTests {
         #expect(told.map { $0["feature_flag.result.value"] } == ["e" + marks(5) + "…"])
     }
 
-    @Test("limits that are set later are kept in bounds as those given at first")
+    @Test("limits set later are kept in bounds like those given at first")
     func bounds() {
         var options = TelemetryOptions(
             characterLimit: -1,
@@ -197,7 +197,7 @@ struct EvaluationEventTests {
         await client.shutdown()
     }
 
-    @Test("an exposure of a user without a session is logged once, too")
+    @Test("an exposure of a user without a session is logged once")
     func exposureWithoutSession() async throws {
         let kept = Kept()
         let telemetry = Telemetry(logger: kept.logger(.info))

@@ -60,7 +60,7 @@ struct EvaluationTallyTests {
         #expect(growth.users == users([("flag", "", estimate(["user-0", "user-1"]))]))
     }
 
-    @Test("two flags, or two variants, whose names Unicode calls equal are two")
+    @Test("two flags, or two variants, whose names are canonically equivalent are counted separately")
     func equivalentNames() {
         let tally = EvaluationTally(limit: 10)
         let names = ["e\u{301}", "\u{e9}"]

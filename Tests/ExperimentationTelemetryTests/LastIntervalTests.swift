@@ -43,7 +43,7 @@ struct LastIntervalTests {
 
     private let user = User(id: "u-1", consent: .granted)
 
-    @Test("what happened since the last measurement is counted by the documented end: cancel, shut down, flush")
+    @Test("events since the last measurement are counted by the documented end: cancel, shut down, flush")
     func end() async throws {
         let metrics = TestMetrics()
         let telemetry = Telemetry(metrics: metrics)
@@ -62,7 +62,7 @@ struct LastIntervalTests {
         #expect(total(metrics, "accepted", provider) == 3)
         #expect([3, 2].contains(total(metrics, "delivered", provider)))
         #expect(metrics.counterTotal(label: "experimentation.outbox.dropped") == 1)
-        // Nothing is counted twice by another one.
+        // Another client counts nothing twice.
         #expect(await telemetry.flush(within: .seconds(60)))
         #expect(total(metrics, "accepted", provider) == 3)
     }
@@ -127,7 +127,7 @@ struct LastIntervalTests {
         await healthy.shutdown()
     }
 
-    @Test("no caller stays in line behind a store that hangs, and following ends with the store's answer")
+    @Test("no caller keeps waiting behind a store that hangs, and following ends with the store's answer")
     func cancelled() async throws {
         let metrics = TestMetrics()
         let time = ManualTime()
@@ -157,7 +157,7 @@ struct LastIntervalTests {
         await client.shutdown()
     }
 
-    @Test("a measurement of a slow store that ends after a later one counts nothing again")
+    @Test("a measurement of a slow store that ends after a later one counts nothing twice")
     func order() async throws {
         let metrics = TestMetrics()
         let telemetry = Telemetry(metrics: metrics)
@@ -183,7 +183,7 @@ struct LastIntervalTests {
         await client.shutdown()
     }
 
-    @Test("two clients with a destination of one name are counted each by itself")
+    @Test("two clients with destinations of one name are counted separately")
     func twoStores() async throws {
         let metrics = TestMetrics()
         let telemetry = Telemetry(metrics: metrics)
@@ -219,7 +219,7 @@ struct LastIntervalTests {
         for client in clients { await client.shutdown() }
     }
 
-    @Test("clients that open one file are counted once, and not again when it is opened anew")
+    @Test("clients that open one file are counted once, and not again when it is reopened")
     func oneFile() async throws {
         let metrics = TestMetrics()
         let telemetry = Telemetry(metrics: metrics)
@@ -250,7 +250,7 @@ struct LastIntervalTests {
         await again.shutdown()
     }
 
-    @Test("a file that is deleted and made anew under its name is counted from zero")
+    @Test("a file that is deleted and created again under its name is counted from zero")
     func newFile() async throws {
         let metrics = TestMetrics()
         let telemetry = Telemetry(metrics: metrics)
@@ -274,7 +274,7 @@ struct LastIntervalTests {
         #expect(total(metrics, "accepted", provider) == 8)
     }
 
-    @Test("a store in wrappers that are values is the store inside")
+    @Test("a store in wrappers that are values counts as the store inside")
     func wrapped() async throws {
         let metrics = TestMetrics()
         let telemetry = Telemetry(metrics: metrics)
@@ -338,7 +338,7 @@ private final class HangingOutbox: OutboxStoreDecorator {
     }
 }
 
-/// An outbox that reads the next ledger at once when told to, and hands it over late.
+/// An outbox that, on request, reads the next ledger at once and returns it late.
 private final class LateOutbox: OutboxStoreDecorator {
     let base: any OutboxStore
     let gate = AsyncGate()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ExperimentationTelemetry
 
-@Suite("What ledgers have grown by")
+@Suite("Growth of ledgers")
 struct LedgerGrowthTests {
     private let metrics = TestMetrics()
 
@@ -50,7 +50,7 @@ struct LedgerGrowthTests {
         #expect(total() == 8)
     }
 
-    @Test("a destination that is new since a store's last measurement has grown from nothing, also in other contents")
+    @Test("a destination that is new since a store's last measurement has grown from zero, even in other contents")
     func newInOtherContents() {
         let meters = Meters(metrics)
         let object = MeasuredObject()
@@ -62,7 +62,7 @@ struct LedgerGrowthTests {
         #expect(total() == 7)
     }
 
-    /// A store whose contents, and what they are known by, a test chooses.
+    /// A store whose contents and their identity a test chooses.
     private final class Scripted: OutboxStoreDecorator {
         let base: any OutboxStore = ClientStore.inMemory().outbox
         /// Without a number its ledgers can't be read.
@@ -77,7 +77,7 @@ struct LedgerGrowthTests {
     }
 
     @Test(
-        "a store that goes on in other contents has taken its own along; those of a store opened anew are others",
+        "a store that continues in other contents takes its own along; a newly opened store doesn't",
         arguments: [
             ([(0, "s", 5), (0, "t", 8)], 8), ([(0, "s", 5), (1, "t", 3)], 8), ([(0, "s", 5), (1, "s", 3)], 5),
             ([(0, "t", 3), (0, "s", 5), (0, "t", 9)], 9), ([(1, "t", 3), (0, "s", 5), (0, "t", 8)], 8),
@@ -88,7 +88,7 @@ struct LedgerGrowthTests {
     }
 
     @Test(
-        "a store whose ledgers can't be read takes nothing along, whatever it says that its contents are known by",
+        "a store whose ledgers can't be read takes nothing along, whatever identity it reports for its contents",
         arguments: [
             ([(0, "s", 5), (0, "t", nil), (1, "s", 5)], 5), ([(0, "s", 5), (0, "t", nil), (0, "s", 5)], 5),
             ([(0, "s", 5), (0, "t", nil), (1, "t", 3), (0, "s", 6)], 9),
@@ -139,7 +139,7 @@ struct LedgerGrowthTests {
         await client.shutdown()
     }
 
-    @Test("what a closed file's last measurement couldn't read is counted when another client opens the file")
+    @Test("events missed by a closed file's last measurement are counted when another client opens the file")
     func closedFile() async throws {
         let telemetry = Telemetry(metrics: metrics)
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
@@ -170,7 +170,7 @@ struct LedgerGrowthTests {
         }
     }
 
-    @Test("a client that still has a deleted file open is told from those of the file made anew, until it joins them")
+    @Test("a client that still has a deleted file open is kept apart from those of the new file, until it joins them")
     func deletedFile() async throws {
         let telemetry = Telemetry(metrics: metrics)
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)

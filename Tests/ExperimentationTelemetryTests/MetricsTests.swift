@@ -41,7 +41,7 @@ struct MetricsTests {
         await client.shutdown()
     }
 
-    @Test("flags and variations whose names Unicode calls equal are measured apart")
+    @Test("flags and variations whose names are canonically equivalent are measured separately")
     func equivalentNames() async throws {
         let metrics = KeptCounters()
         let telemetry = Telemetry(metrics: metrics)
@@ -204,7 +204,7 @@ struct MetricsTests {
         await client.shutdown()
     }
 
-    @Test("what was accepted before following isn't counted, even if the store fails the first measurement")
+    @Test("events accepted before following aren't counted, even if the store fails the first measurement")
     func failedBaseline() async throws {
         let metrics = TestMetrics()
         let time = ManualTime()
@@ -240,7 +240,7 @@ struct MetricsTests {
     }
 }
 
-/// An outbox that fails the next question for its destinations when told to.
+/// An outbox that, on request, fails the next query for its destinations.
 private final class FailingOnce: OutboxStoreDecorator {
     let base: any OutboxStore
     private let failing = Atomic(false)

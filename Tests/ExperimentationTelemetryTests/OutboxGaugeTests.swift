@@ -26,7 +26,7 @@ struct OutboxGaugeTests {
         return metrics.recorders(label: "experimentation.outbox.pending", dimensions: place).last?.lastValue
     }
 
-    @Test("a store that is gone when the metrics backend takes its measurement was there when it was measured")
+    @Test("a store that is gone when the metrics backend reads the gauge is reported as it was measured")
     func released() async throws {
         let metrics = BlockedMetrics()
         defer { metrics.gate.open() }

@@ -15,7 +15,7 @@ struct ReasonCountsTests {
         #expect(counts.take() == [])
     }
 
-    @Test("so do many errors, whatever the reason")
+    @Test("many errors take a bounded number of entries, whatever the reason")
     func errors() {
         var counts = ReasonCounts()
         for number in 0..<200 {

@@ -5,7 +5,7 @@ import Testing
 @Suite("Server addresses")
 struct ServerAddressTests {
     @Test(
-        "an authority is split into host and port, also if the host is an IPv6 address",
+        "an authority is split into host and port, even if the host is an IPv6 address",
         arguments: [
             ("example.com", "example.com", nil), ("example.com:8443", "example.com", 8443),
             ("127.0.0.1:80", "127.0.0.1", 80), ("[::1]", "[::1]", nil), ("[::1]:9000", "[::1]", 9000),
@@ -24,7 +24,7 @@ struct ServerAddressTests {
         #expect(!TelemetryOptions.Propagation.hosts(["[:"]).reaches(authority))
     }
 
-    @Test("a host is the same in capitals", arguments: ["api.example.com", "API.Example.com:8443"])
+    @Test("hosts are compared regardless of case", arguments: ["api.example.com", "API.Example.com:8443"])
     func capitals(authority: String) {
         #expect(TelemetryOptions.Propagation.hosts(["Api.example.COM"]).reaches(authority))
         #expect(!TelemetryOptions.Propagation.hosts(["example.com"]).reaches(authority))

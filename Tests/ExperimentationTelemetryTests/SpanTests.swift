@@ -94,7 +94,7 @@ struct SpanTests {
         #expect(!spans.contains { "\($0.attributes)".contains("u-1") })
     }
 
-    @Test("a failure has its code, and an error status itself")
+    @Test("a failed span has its error code, and an error status the status itself")
     func failures() async throws {
         let (tracer, _) = try await flagship(TelemetryOptions(), status: 400)
         let spans = tracer.kept.finishedSpans
@@ -147,7 +147,7 @@ struct SpanTests {
         }
     }
 
-    @Test("an observer that the environment has stays, around the spans")
+    @Test("an observer that the environment already has is kept, around the spans")
     func nested() async throws {
         let (tracer, onlooker) = (W3CTracer(), Onlooker())
         let telemetry = Telemetry(tracer: tracer, options: TelemetryOptions(propagation: .everywhere))

@@ -34,7 +34,7 @@ struct UserCountTests {
         }
     }
 
-    @Test("it takes at most two kilobytes, however many users were counted")
+    @Test("the count takes at most two kilobytes, however many users were counted")
     func memory() {
         var users = UserCount()
         #expect(users.bytes <= 2_048)
@@ -42,7 +42,7 @@ struct UserCountTests {
         #expect(users.bytes <= 2_048)
     }
 
-    @Test("registers over a raised base equal plain ones")
+    @Test("registers with a raised base equal plain registers")
     func registersAreRight() {
         var users = UserCount()
         var plain = [UInt8](repeating: 0, count: UserCount.registers)

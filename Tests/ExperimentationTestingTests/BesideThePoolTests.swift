@@ -10,7 +10,7 @@ struct BesideThePoolTests {
         let hasGoneOn = Atomic(false)
     }
 
-    @Test("however much computes beside the pool, other tasks go on")
+    @Test("other tasks make progress, however much work runs beside the pool")
     func othersGoOn() async {
         let progress = Progress()
         let threads = ProcessInfo.processInfo.activeProcessorCount + 1

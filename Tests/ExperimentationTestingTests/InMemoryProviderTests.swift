@@ -109,7 +109,7 @@ struct InMemoryProviderTests {
         #expect(values(provider) == [nil, 5, 4])
     }
 
-    @Test("of two flags with the same key the later counts, and others keep their values")
+    @Test("of two flags with the same key the later one counts, and others keep their values")
     func sameKey() {
         let flags = [InMemoryFlag("a", 1), InMemoryFlag("a", 2), InMemoryFlag("b", 3)]
         let decisions = decisions(of: InMemoryProvider(flags: flags))
@@ -127,7 +127,7 @@ struct InMemoryProviderTests {
         #expect(decisions["a"]?.value == 1)
     }
 
-    @Test("holdouts that name each other in a circle are decided, and what is below them")
+    @Test("holdouts that name each other in a circle are decided, and so are the experiments below them")
     func circle() {
         func holdout(_ id: String, in others: [String]) -> InMemoryExperiment {
             InMemoryExperiment(

@@ -107,7 +107,7 @@ struct SessionTests {
         #expect(played == [lived[3], lived[0], lived[2], lived[1], lived[1], "TRANSPORT"])
     }
 
-    /// A token exchange and a question to a vendor, with credentials in every place that a vendor may want them.
+    /// A token exchange and a request to a vendor, with credentials in every place that a vendor may want them.
     private struct Visit {
         var secret: String
         var token: String
@@ -228,7 +228,7 @@ struct SessionTests {
             """
         let player = ScriptedTransport(playing: try JSONDecoder().decode(Recording.self, from: Data(file.utf8)))
         await #expect(throws: ExperimentationError.self) {
-            // Only the first question was recorded.
+            // Only the first request was recorded.
             try await Visit(secret: "x", token: "y").answers(of: player)
         }
         #expect(player.requests.count == 2)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Exposures by an adapter that reads flags itself", .timeLimit(.minutes(10)))
 struct AdapterExposureTests {
-    /// A provider that is told of each flag seen.
+    /// A provider that is notified of each flag seen.
     private struct Watching: ExperimentationProvider {
         let base = InMemoryProvider()
         let sights = Sights()
@@ -47,7 +47,9 @@ struct AdapterExposureTests {
         try session.expose(exposure(key), to: ada, attributes: ["from": "here"], isRepeatable: often)
     }
 
-    @Test("each variation is recorded once unless it may be repeated, and each flag is told once, of the given user")
+    @Test(
+        "each variation is recorded once unless it may be repeated, and each flag is reported once, for the given user"
+    )
     func once() async throws {
         let provider = Watching()
         let (client, session) = try await Self.session(provider)
@@ -83,7 +85,7 @@ struct AdapterExposureTests {
         await client.shutdown()
     }
 
-    @Test("one that isn't accepted isn't remembered")
+    @Test("an exposure that isn't accepted isn't remembered")
     func refused() async throws {
         let (_, session) = try await Self.session(Watching())
         let infinite: Attributes = ["from": .double(.infinity)]
@@ -93,7 +95,7 @@ struct AdapterExposureTests {
         #expect(try Self.expose("size", in: session))
     }
 
-    @Test("those of a user who is to be forgotten are recorded again, and no other user's")
+    @Test("exposures of a user who is forgotten are recorded again, and no other user's")
     func forgotten() async throws {
         let (_, session) = try await Self.session(Watching())
         for id in ["ada", "ben"] {
@@ -107,7 +109,7 @@ struct AdapterExposureTests {
         #expect(again == [true, false])
     }
 
-    @Test("what is seen at the moment of a denial isn't remembered, so it counts after another consent")
+    @Test("a variation seen at the moment of a denial isn't remembered, so it counts after the next consent")
     func seenAtThatMoment() async throws {
         let (client, session) = try await Self.session(Watching())
         let isOver = Atomic(false)

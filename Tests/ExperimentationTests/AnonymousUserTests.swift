@@ -3,7 +3,7 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("Users without an id go by their anonymous one", .timeLimit(.minutes(1)))
+@Suite("Users without an id are identified by their anonymous id", .timeLimit(.minutes(1)))
 struct AnonymousUserTests {
     private let ada = User(id: "", anonymousID: "device-1", consent: .granted)
     private let bob = User(id: "", anonymousID: "device-2", consent: .granted)
@@ -13,7 +13,10 @@ struct AnonymousUserTests {
         try await ExperimentationClient(provider: InMemoryProvider(experiments: arms), store: store)
     }
 
-    @Test("the session's user and events have it, whichever way they are named", arguments: [true, false])
+    @Test(
+        "the session's user and events have the anonymous id, whichever way the user is given",
+        arguments: [true, false]
+    )
     func sessions(isNamedLater: Bool) async throws {
         let client = try await client()
         let session = client.session(for: isNamedLater ? User(id: "ada", consent: .granted) : ada)
@@ -27,7 +30,7 @@ struct AnonymousUserTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("one's denial leaves another's events and consent", arguments: [true, false])
+    @Test("one such user's denial doesn't affect another's events and consent", arguments: [true, false])
     func denial(isOfSession: Bool) async throws {
         let client = try await client()
         for user in [ada, bob] { try await client.track(.screenView("home"), for: user) }
@@ -45,7 +48,7 @@ struct AnonymousUserTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("one's stored assignment isn't another's")
+    @Test("one such user's stored assignment isn't another's")
     func assignments() async throws {
         for (user, arms) in [(ada, AssignmentTests.arms(100, 0)), (bob, AssignmentTests.arms(0, 100))] {
             let client = try await client(arms)

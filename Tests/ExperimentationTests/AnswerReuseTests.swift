@@ -30,12 +30,12 @@ private final class CountingVendor: ExperimentationProvider, DecisionSource, Cha
 
     init(freshness: Freshness = Freshness()) { self.freshness = freshness }
 
-    /// How often it was asked.
+    /// The number of requests to it.
     var count: Int { state.withLock { $0.requests.count } }
 
     func set(_ mode: Mode) { state.withLock { $0.mode = mode } }
 
-    /// Waits until it has been asked so often.
+    /// Waits for a number of requests to it.
     func untilAsked(_ count: Int) async {
         let gate = AsyncGate()
         state.withLock { state in
@@ -58,7 +58,7 @@ private final class CountingVendor: ExperimentationProvider, DecisionSource, Cha
 
     func setApplicationState(_ applicationState: ApplicationState) {}
 
-    /// Tells of a change.
+    /// Announces a change.
     func tellChange() { _ = state.withLock { $0.listener }?.yield(.changed) }
 
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
@@ -118,7 +118,7 @@ struct AnswerReuseTests {
         #expect(client.answerFigures.asked == 1)
     }
 
-    @Test("an answer from before a change that the vendor tells of isn't used again")
+    @Test("an answer from before a change that the vendor announces isn't used again")
     func told() async throws {
         let vendor = CountingVendor()
         let client = try await client(vendor)
@@ -130,7 +130,7 @@ struct AnswerReuseTests {
         #expect(vendor.count == 2)
     }
 
-    @Test("who asks after such a change isn't given the answer to a request from before it")
+    @Test("a caller after such a change doesn't get the answer to a request from before it")
     func toldMeanwhile() async throws {
         let vendor = CountingVendor()
         let client = try await client(vendor)
@@ -174,7 +174,7 @@ struct AnswerReuseTests {
     }
 
     @Test(
-        "whatever differs in a context, its answer is another's",
+        "contexts that differ in anything don't share an answer",
         arguments: [
             User(id: "ada", attributes: ["plan": "free"], consent: .granted),
             User(id: "ada", attributes: ["plan": "pro", "age": 1], consent: .granted),
@@ -261,7 +261,7 @@ struct AnswerReuseTests {
     }
 
     @Test(
-        "a failure is remembered for its context, and the vendor asked again when its time is over",
+        "a failure is remembered for its context, and the vendor is asked again when its time is over",
         arguments: [ErrorCode.transport, .timeout, .vendorFault, .configuration, .parseError]
     )
     func failure(code: ErrorCode) async throws {
@@ -294,7 +294,7 @@ struct AnswerReuseTests {
         await vendor.untilAsked(3)
     }
 
-    @Test("a vendor that is away isn't asked by every user: a few find out, then one at a time")
+    @Test("a vendor that is away isn't asked for every user: a few requests find out, then one at a time is sent")
     func away() async throws {
         let vendor = CountingVendor()
         let client = try await client(vendor)
@@ -317,7 +317,7 @@ struct AnswerReuseTests {
         #expect(try await number(client, User(id: "newer")) == vendor.count)
     }
 
-    @Test("a failure that is one request's own doesn't speak for the others")
+    @Test("a failure caused by one request doesn't apply to others")
     func own() async throws {
         let vendor = CountingVendor()
         let client = try await client(vendor)
@@ -328,7 +328,7 @@ struct AnswerReuseTests {
         #expect(vendor.count == 10)
     }
 
-    @Test("while the kill switch is on, no user gets an old answer, and the vendor is asked now and then")
+    @Test("while the kill switch is on, no user gets an old answer, and the vendor is asked occasionally")
     func disabled() async throws {
         let vendor = CountingVendor()
         let client = try await client(vendor)
@@ -375,7 +375,7 @@ struct AnswerReuseTests {
         #expect(client.answerFigures.users > 10)
     }
 
-    @Test("concurrent requests that differ only in consent are two")
+    @Test("concurrent requests that differ only in consent aren't combined")
     func flights() async throws {
         let vendor = CountingVendor()
         let client = try await client(vendor, nil)

@@ -84,7 +84,7 @@ struct ApplicationTypesTests {
     }
 
     @Test(
-        "an object flag is read as a type, with and without a session; a mismatch gives the default and its position"
+        "an object flag is read as a type, with and without a session; a mismatch yields the default and its position"
     )
     func decodable() async throws {
         let (_, client) = try await client([
@@ -131,7 +131,7 @@ struct ApplicationTypesTests {
         #expect(provider.exposures.isEmpty)
     }
 
-    @Test("an override is one flag's, and not another's whose key Unicode calls equal")
+    @Test("an override doesn't apply to another flag whose key is canonically equivalent")
     func equivalentOverrides() async throws {
         let (_, client) = try await client([InMemoryFlag("e\u{301}", 1), InMemoryFlag("\u{e9}", 2)])
         let session = client.session(for: User(id: "ada"))

@@ -188,7 +188,7 @@ struct AssignmentTests {
     }
 
     @Test(
-        "an assignment from before the user consented is stored with the next refresh, also after a denial",
+        "an assignment from before the user consented is stored with the next refresh, even after a denial",
         arguments: [(Consent.unknown, [Consent.granted]), (.granted, [.denied, .granted])]
     )
     func stickyAfterConsent(first: Consent, later: [Consent]) async throws {

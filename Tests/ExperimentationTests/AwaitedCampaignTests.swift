@@ -5,7 +5,7 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("Whether there is anyone to show an answer's campaigns to")
+@Suite("Whether an answer's campaigns can still be shown")
 struct AwaitedCampaignTests {
     /// A vendor that keeps the context it is started in.
     private final class KeepingProvider: ExperimentationProvider {
@@ -44,7 +44,7 @@ struct AwaitedCampaignTests {
         )
     }
 
-    @Test("in a session, there is until the part of the application is closed")
+    @Test("in a session, they can until the surface is closed")
     func surfaces() async throws {
         let provider = KeepingProvider()
         let client = try await ExperimentationClient(provider: provider, environment: ClientEnvironment(time: time))
@@ -61,7 +61,7 @@ struct AwaitedCampaignTests {
         #expect(!context.context(of: provider).awaitsCampaigns(of: event(of: session, on: "home")))
     }
 
-    @Test("without a session, there is for events of this run, also if the clock was set back")
+    @Test("without a session, they can for events of this run, even if the clock was set back")
     func runs() {
         let context = ProviderContext(environment: ClientEnvironment(time: time))
         #expect(context.awaitsCampaigns(of: event()))

@@ -61,7 +61,7 @@ struct CampaignUserTests {
         #expect(session.heldCampaigns() == (turn.keepsCampaigns ? [Self.hero] : []))
     }
 
-    @Test("so is one that comes later as the answer to an event of before", arguments: Turn.allCases)
+    @Test("a campaign that answers an event from before that is dropped as well", arguments: Turn.allCases)
     func inFlight(turn: Turn) async throws {
         let (client, session) = try await opening()
         await client.setConnectivity(.offline)
@@ -71,14 +71,20 @@ struct CampaignUserTests {
         #expect(session.heldCampaigns() == (turn.keepsCampaigns ? [Self.hero] : []))
     }
 
-    @Test("so is one for another user's event of which the session remembers nothing", arguments: ["ada", "ben"])
+    @Test(
+        "a campaign for another user's event that the session no longer remembers is dropped",
+        arguments: ["ada", "ben"]
+    )
     func forgotten(id: String) async throws {
         let (_, session) = try await opening()
         session.receive([Self.hero], for: Self.event("forgotten", of: id))
         #expect(session.heldCampaigns() == (id == "ada" ? [Self.hero] : []))
     }
 
-    @Test("so is one that comes after thousands of later events", arguments: Turn.allCases)
+    @Test(
+        "a campaign that answers such an event after thousands of later ones is dropped as well",
+        arguments: Turn.allCases
+    )
     func longBacklog(turn: Turn) async throws {
         let (client, session) = try await opening()
         await client.setConnectivity(.offline)
@@ -91,7 +97,7 @@ struct CampaignUserTests {
         #expect(session.heldCampaigns() == (turn.keepsCampaigns ? [Self.hero] : []))
     }
 
-    @Test("while consent is denied, even one for an event of which the session remembers nothing is dropped")
+    @Test("while consent is denied, even a campaign for an event that the session no longer remembers is dropped")
     func forgottenBeforeDenial() async throws {
         let (_, session) = try await opening()
         try await session.setConsent(.denied)

@@ -47,7 +47,7 @@ struct ChangeSourceTests {
         func tell(_ notice: ChangeNotice) { _ = output.withLock { $0 }?.yield(notice) }
     }
 
-    @Test("it is asked again for every session, which announces its changes without a refresh")
+    @Test("the vendor is asked again for every session, which announces its changes without a refresh")
     func changed() async throws {
         let vendor = Vendor()
         let client = try await ExperimentationClient(provider: vendor)
@@ -60,7 +60,7 @@ struct ChangeSourceTests {
         await client.shutdown()
     }
 
-    @Test("while it is unreachable the last values are STALE")
+    @Test("while the vendor is unreachable, the last values are STALE")
     func unheard() async throws {
         let vendor = Vendor()
         let log = RecordingLog()
@@ -79,7 +79,7 @@ struct ChangeSourceTests {
         await client.shutdown()
     }
 
-    @Test("an answer requested before it became unreachable is STALE, the next one READY")
+    @Test("an answer requested before the vendor became unreachable is STALE, the next one READY")
     func unheardDuringAnswer() async throws {
         let vendor = Vendor()
         let log = RecordingLog()
@@ -100,7 +100,7 @@ struct ChangeSourceTests {
         await client.shutdown()
     }
 
-    @Test("being unreachable before there are decisions doesn't change the status")
+    @Test("a vendor that is unreachable before there are decisions doesn't change the status")
     func unheardAtFirst() async throws {
         let vendor = Vendor()
         let log = RecordingLog()
@@ -116,7 +116,7 @@ struct ChangeSourceTests {
         await client.shutdown()
     }
 
-    @Test("after the client's shutdown nothing listens to it")
+    @Test("after the client's shutdown nothing listens to the vendor")
     func ends() async throws {
         let vendor = Vendor()
         let client = try await ExperimentationClient(provider: vendor)
@@ -126,7 +126,7 @@ struct ChangeSourceTests {
         #expect(vendor.asked.withLock { $0 } == 0)
     }
 
-    @Test("of several, one's change isn't lost to the silence of others")
+    @Test("a change that one of several vendors announces isn't lost if others fall silent")
     func merged() async throws {
         let (stream, vendor) = AsyncStream.makeStream(of: ChangeNotice.self)
         let passed = Mutex(0)

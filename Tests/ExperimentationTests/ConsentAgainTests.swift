@@ -27,7 +27,7 @@ struct ConsentAgainTests {
         }
     }
 
-    @Test("assignments are stored again, though the session heard nothing of the denial", arguments: Return.allCases)
+    @Test("assignments are stored again, even if the session didn't learn of the denial", arguments: Return.allCases)
     func storedAgain(by way: Return) async throws {
         let provider = InMemoryProvider(experiments: AssignmentTests.arms(100, 0))
         let store = ClientStore.inMemory()
@@ -44,7 +44,10 @@ struct ConsentAgainTests {
         #expect(later.string("f", default: "") == "a")
     }
 
-    @Test("the vendor hears a user's last word last, though an earlier one takes longer", .timeLimit(.minutes(1)))
+    @Test(
+        "the vendor is notified of a user's latest choice last, even if an earlier notification takes longer",
+        .timeLimit(.minutes(1))
+    )
     func lastSignal() async throws {
         let (isUnderWay, mayEnd) = (AsyncGate(), AsyncGate())
         let vendor = ScriptedVendor()
@@ -70,7 +73,7 @@ struct ConsentAgainTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("the vendor hears a choice that a session knew already, if another one chose otherwise meanwhile")
+    @Test("the vendor is notified of a choice the session knew already if another session chose otherwise meanwhile")
     func ownSignals() async throws {
         let vendor = ScriptedVendor()
         let client = try await vendor.client()

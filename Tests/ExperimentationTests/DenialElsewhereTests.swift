@@ -9,13 +9,13 @@ import Waiting
 struct DenialElsewhereTests {
     private let ada = User(id: "ada", consent: .granted)
 
-    /// Has Ada deny consent in a session of its own.
+    /// Makes Ada deny consent in a separate session.
     private func deny(_ client: ExperimentationClient) async throws {
         try await client.setConsent(.denied, for: ada)
     }
 
     @Test(
-        "nothing of who denies consent is stored, whatever other sessions believe",
+        "nothing is stored of a user who denies consent, whatever other sessions assume",
         arguments: [Consent.granted, .unknown],
         [true, false]
     )
@@ -41,7 +41,7 @@ struct DenialElsewhereTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a vendor is asked for who denies consent as such, and then for who consents again")
+    @Test("the vendor is asked for the user as denying consent, and later as consenting again")
     func asked() async throws {
         let source = ConsentSource()
         let client = try await ExperimentationClient(provider: GatedProvider(source: source))
@@ -77,7 +77,7 @@ struct DenialElsewhereTests {
         await client.shutdown(within: .zero)
     }
 
-    /// A vendor that notes with which consent it is asked.
+    /// A vendor that notes the consent in each request.
     private final class ConsentSource: DecisionSource {
         let consents = Mutex<[Consent]>([])
         let gate = Mutex<AsyncGate?>(nil)
@@ -90,7 +90,7 @@ struct DenialElsewhereTests {
         }
     }
 
-    @Test("a session keeps the variation of who denies consent in memory", arguments: [true, false])
+    @Test("a session keeps the variation of a user who denies consent in memory", arguments: [true, false])
     func keptInMemory(isOwn: Bool) async throws {
         let provider = InMemoryProvider(experiments: AssignmentTests.arms(100, 0))
         let client = try await ExperimentationClient(provider: provider)
@@ -103,7 +103,7 @@ struct DenialElsewhereTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("of denials that are carried out, the latest are remembered until their users consent, and not without end")
+    @Test("the latest denials carried out are remembered until their users consent, up to a limit")
     func remembered() {
         var denials = StandingDenials(leastRemembered: 2)
         let open = StandingDenial()
@@ -121,7 +121,7 @@ struct DenialElsewhereTests {
         #expect(!denials.contain("open") && !open.isLastWord)
     }
 
-    @Test("who denies consent isn't linked by a session that knows nothing of it")
+    @Test("a user who denies consent isn't linked by a session that doesn't know of the denial")
     func linked() async throws {
         let linker = LinkingTests.Linker(failures: 0)
         let client = try await ExperimentationClient(provider: LinkingTests.Provider(linker: linker))
@@ -136,7 +136,7 @@ struct DenialElsewhereTests {
     }
 
     @Test(
-        "what begins while a denial is being stated keeps nothing of its user",
+        "work that begins while a denial is being stated stores nothing of its user",
         .timeLimit(.minutes(1)),
         arguments: ["/link/", "/decisions/"]
     )
@@ -150,7 +150,7 @@ struct DenialElsewhereTests {
             store: ClientStore(outbox: InMemoryOutboxStore(), state: state)
         )
         let session = client.session(for: LinkingTests.anon)
-        // Another session's task has come as far as between its two steps.
+        // Another session's task is between its two steps.
         client.core.denials.note("anon")
         let work = Task {
             if kind == "/decisions/" { return try await session.refresh() }
@@ -166,7 +166,7 @@ struct DenialElsewhereTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("consent that the store couldn't be told isn't stated again after a denial")
+    @Test("consent that couldn't be stored isn't stated again after a denial")
     func staleGrant() async throws {
         let vendor = ScriptedVendor()
         let store = FailingStore(failing: 0..<1, of: [.setConsent])
@@ -181,7 +181,7 @@ struct DenialElsewhereTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a denial that the store couldn't be told isn't stated again after consent")
+    @Test("a denial that couldn't be stored isn't stated again after consent")
     func staleDenial() async throws {
         let vendor = ScriptedVendor()
         let store = FailingStore(failing: 0..<1, of: [.setConsent])
@@ -199,7 +199,10 @@ struct DenialElsewhereTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a linking under way keeps nothing of who denies consent, though the store fails", .timeLimit(.minutes(1)))
+    @Test(
+        "a linking in progress stores nothing of a user who denies consent, even if the store fails",
+        .timeLimit(.minutes(1))
+    )
     func linkingMeanwhile() async throws {
         let state = FailingState(slow: "/link/", isUnsure: true)
         let client = try await ExperimentationClient(
@@ -216,7 +219,7 @@ struct DenialElsewhereTests {
     }
 
     @Test(
-        "what was stored as its user denied consent is removed by the next run, if it couldn't be before",
+        "data stored while its user denied consent is removed by the next run if it couldn't be before",
         .timeLimit(.minutes(1))
     )
     func removedLater() async throws {
@@ -248,7 +251,7 @@ private final class FailingState: StateStoreDecorator {
 
     /// - Parameters:
     ///   - slow: The kind.
-    ///   - isUnsure: Whether the writing that waited fails to say that it is done.
+    ///   - isUnsure: Whether the writing that waited is carried out but reported as failed.
     ///   - failingRemoval: The number of the removal that fails, from 1.
     init(slow: String, isUnsure: Bool = false, failingRemoval: Int = 0) {
         (self.slow, self.isUnsure, self.failingRemoval) = (slow, isUnsure, failingRemoval)

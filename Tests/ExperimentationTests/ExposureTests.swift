@@ -134,7 +134,7 @@ struct ExposureTests {
     }
 
     @Test(
-        "read as an application's type, a value that doesn't fit exposes nothing, and a variation without a value does"
+        "a read as an application's type exposes nothing if the value doesn't fit, but does if the variation has none"
     )
     func applicationTypes() async throws {
         struct Theme: Codable, Sendable { var size = 1 }
@@ -155,7 +155,7 @@ struct ExposureTests {
         #expect(provider.exposures.map(\.assignment) == [assignment, assignment])
     }
 
-    @Test("the variation that was read is exposed, even if other decisions come before that is recorded")
+    @Test("the variation that was read is exposed, even if other decisions arrive before the exposure is recorded")
     func changedMeanwhile() async throws {
         func assignment(_ id: String) -> Assignment {
             Assignment(experiment: Experiment(id: id), variation: Variation(id: "b"))
@@ -292,7 +292,7 @@ private final class CountingRules: ExperimentationProvider, RulesetSource, Rules
     }
 }
 
-/// Gives a session other decisions between a read and its end.
+/// Replaces a session's decisions between a read and its end.
 private struct ReplacingHook: Hook {
     let session = Shared<UserSession?>(nil)
     let later: Decisions
@@ -309,7 +309,7 @@ private struct ReplacingHook: Hook {
 }
 
 extension UserSession {
-    /// Gives the session other decisions, as a refresh does.
+    /// Replaces the session's decisions, as a refresh does.
     fileprivate func replace(_ decisions: Decisions) {
         update { former in
             Snapshot(

@@ -1,7 +1,7 @@
 import Experimentation
 import Synchronization
 
-/// A state store that can't read for a number of times.
+/// A state store that fails a number of reads.
 final class FailingReads: StateStoreDecorator {
     let baseState: any StateStore
     private let part: String

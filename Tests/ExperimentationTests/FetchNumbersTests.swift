@@ -14,7 +14,7 @@ struct FetchNumbersTests {
     }
 
     @Test(
-        "a question is answered by the fetch under way, unless it must be newer or a change was announced meanwhile",
+        "a question is answered by the fetch in progress, unless it must be newer or a change was announced meanwhile",
         arguments: [
             Case(steps: [], first: 1, forced: 1),
             Case(steps: [.begin], first: 1, forced: 2),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("Assignments stay, though their store is slow or fails", .timeLimit(.minutes(1)))
+@Suite("Assignments are kept even if their store is slow or fails", .timeLimit(.minutes(1)))
 struct KeptAssignmentTests {
     /// A store whose first reading of assignments waits, or that fails at it.
     private struct TroubledReading: StateStoreDecorator {
@@ -49,14 +49,14 @@ struct KeptAssignmentTests {
             .session(for: User(id: "ada", consent: consent))
     }
 
-    /// The variation that a later run gives, whatever the allocation is by then.
+    /// The variation that a later run assigns, whatever the allocation is at that time.
     private func later() async throws -> String {
         let session = try await session(kept)
         try await session.refresh()
         return session.string("f", default: "")
     }
 
-    @Test("two refreshes at once both honor what is still being read")
+    @Test("two concurrent refreshes both honor assignments that are still being read")
     func together() async throws {
         try await session(kept).refresh()
         provider.replace(flags: [], experiments: AssignmentTests.arms(0, 100))
@@ -74,7 +74,7 @@ struct KeptAssignmentTests {
         #expect(try await later() == "a")
     }
 
-    @Test("what couldn't be read is read with the next refresh, and not overwritten before")
+    @Test("assignments that couldn't be read are read with the next refresh, and not overwritten before")
     func unread() async throws {
         try await session(kept).refresh()
         provider.replace(flags: [], experiments: AssignmentTests.arms(0, 100))
@@ -86,7 +86,7 @@ struct KeptAssignmentTests {
         #expect(try await later() == "a")
     }
 
-    /// A store that has read assignments, and is slow to say what they are.
+    /// A store that has read assignments, and is slow to return them.
     private struct LateReading: StateStoreDecorator {
         let baseState: any StateStore
         let reached = AsyncGate()
@@ -102,7 +102,7 @@ struct KeptAssignmentTests {
         }
     }
 
-    @Test("what a denial removes while it is being read isn't honored, though the user consents again")
+    @Test("assignments that a denial removes while they are being read aren't honored, even if the user consents again")
     func removed() async throws {
         try await session(kept).refresh()
         provider.replace(flags: [], experiments: AssignmentTests.arms(0, 100))
@@ -137,7 +137,7 @@ struct KeptAssignmentTests {
     }
 
     @Test(
-        "a list that waits to be written is written, though its user has left",
+        "a list that waits to be written is written even if its user has left",
         arguments: [["bob"], ["bob", "ada"]]
     )
     func left(way: [String]) async throws {
@@ -185,7 +185,7 @@ struct KeptAssignmentTests {
         #expect(again.string("g", default: "") == "a")
     }
 
-    @Test("what the application names replaces what another session has stored, and leaves the rest")
+    @Test("an assignment from the application replaces the one another session has stored, and leaves the rest")
     func honored() async throws {
         provider.replace(flags: [], experiments: AssignmentTests.arms(100, 0) + Self.others(100, 0))
         let session = try await session(kept)
@@ -224,7 +224,10 @@ struct KeptAssignmentTests {
         ]
     }
 
-    @Test("what is being written as a user denies consent doesn't stay, wherever they do", arguments: [true, false])
+    @Test(
+        "assignments being written while their user denies consent don't stay, in whichever session the user does so",
+        arguments: [true, false]
+    )
     func deniedMeanwhile(isElsewhere: Bool) async throws {
         let slow = SlowWriting(baseState: kept)
         let store = ClientStore(outbox: InMemoryOutboxStore(), state: slow)

@@ -3,7 +3,7 @@ import ExperimentationTesting
 import Synchronization
 import Testing
 
-@Suite("A kept kill switch", .timeLimit(.minutes(1)))
+@Suite("A stored kill switch", .timeLimit(.minutes(1)))
 struct KeptSwitchTests {
     /// Fails, or stops before its first write, as a test asks it to.
     private final class Store: StateStoreDecorator {
@@ -55,7 +55,7 @@ struct KeptSwitchTests {
         #expect(await made(in: store).isOn)
     }
 
-    @Test("who waits for a write that fails gets its failure, but a change after that is written at once")
+    @Test("a caller that waits for a write that fails gets its error, but a later change is written at once")
     func waiting() async throws {
         let store = Store()
         let own = await made(in: store)
@@ -72,7 +72,7 @@ struct KeptSwitchTests {
         #expect(store.writes.load(ordering: .relaxed) == 2)
     }
 
-    @Test("what couldn't be read counts as off, and is off for the next run once the vendor says so")
+    @Test("a switch that couldn't be read counts as off, and is stored as off once the vendor says so")
     func unread() async throws {
         let store = Store()
         store.mayWrite.open()
@@ -86,7 +86,7 @@ struct KeptSwitchTests {
         #expect(await !made(in: store).isOn)
     }
 
-    @Test("what can't be read for a moment is read again", .timeLimit(.minutes(1)))
+    @Test("a switch that can't be read for a moment is read again", .timeLimit(.minutes(1)))
     func readAgain() async throws {
         let store = InMemoryStateStore()
         try await store.setValue([1], for: "key")
@@ -111,7 +111,7 @@ struct KeptSwitchTests {
         #expect(store.writes.load(ordering: .relaxed) == 2)
     }
 
-    @Test("a caller who is cancelled has the change stored all the same")
+    @Test("a cancelled caller's change is stored nevertheless")
     func cancelled() async throws {
         let store = Store()
         let own = await made(in: store)

@@ -23,7 +23,7 @@ struct KillSwitchTests {
         }
     }
 
-    @Test("reporting it returns once it is stored, also if another caller reported it first")
+    @Test("reporting the switch returns once it is stored, even if another caller reported it first")
     func repeated() async throws {
         let slow = SlowSwitch()
         let store = ClientStore(outbox: InMemoryOutboxStore(), state: slow)
@@ -68,7 +68,7 @@ struct KillSwitchTests {
         }
     }
 
-    @Test("a state that couldn't be stored is stored with the vendor's next word", arguments: [true, false])
+    @Test("a state that couldn't be stored is stored with the vendor's next answer", arguments: [true, false])
     func storedLater(isOn: Bool) async throws {
         let state = FailingSwitch()
         let store = ClientStore(outbox: InMemoryOutboxStore(), state: state)
@@ -91,7 +91,7 @@ struct KillSwitchTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a reader finds the rules that ended it at the moment at which it is off", .timeLimit(.minutes(1)))
+    @Test("a reader finds the rules that ended the kill switch as soon as it is off", .timeLimit(.minutes(1)))
     func released() async throws {
         let slow = SlowSwitch(isQuickToThrow: true)
         let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)])
@@ -110,7 +110,7 @@ struct KillSwitchTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("rules that can be read aren't the answer to a later refresh, also while its end is being stored")
+    @Test("a later refresh isn't answered with rules found before it, even while the end of the switch is being stored")
     func readBeforeStored() async throws {
         let slow = SlowSwitch(isQuickToThrow: true)
         let provider = InMemoryProvider(flags: [InMemoryFlag("a", 1)])
@@ -132,7 +132,10 @@ struct KillSwitchTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("the switch isn't the answer to a later refresh, also while it is being stored", .timeLimit(.minutes(1)))
+    @Test(
+        "a later refresh isn't answered with the switch found before it, even while that is being stored",
+        .timeLimit(.minutes(1))
+    )
     func thrownBeforeStored() async throws {
         let slow = SlowSwitch()
         let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)])
@@ -165,7 +168,7 @@ struct KillSwitchTests {
     }
 
     @Test(
-        "a caller that finds it on asks again if another's answer ends it while it is being stored",
+        "a caller that finds the switch on asks again if another's answer ends it while it is being stored",
         .timeLimit(.minutes(1))
     )
     func endedByAnother() async throws {
@@ -185,7 +188,7 @@ struct KillSwitchTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a refresh says whether it found decisions, for who looks later")
+    @Test("a refresh returns whether it found decisions, for callers that look later")
     func found() async throws {
         let client = try await ExperimentationClient(
             provider: GatedProvider(source: Numbering()),
@@ -197,7 +200,10 @@ struct KillSwitchTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("the decisions that end it are read at once, and no older ones follow newer", arguments: 0..<10)
+    @Test(
+        "the decisions that end the kill switch are read at once, and older ones never follow newer ones",
+        arguments: 0..<10
+    )
     func releasedByDecisions(round: Int) async throws {
         let (slow, source) = (SlowSwitch(isQuickToThrow: true), Numbering())
         let store = ClientStore(outbox: InMemoryOutboxStore(), state: slow)
@@ -240,7 +246,7 @@ struct KillSwitchTests {
         #expect(await events.reduce(into: []) { $0.append($1.status) } == [.disabled])
     }
 
-    @Test("an answer to a question from before it was turned on doesn't turn it off", .timeLimit(.minutes(1)))
+    @Test("an answer to a request from before the switch was turned on doesn't turn it off", .timeLimit(.minutes(1)))
     func lateAnswer() async throws {
         let source = GatedSource()
         let client = try await ExperimentationClient(provider: GatedProvider(source: source))

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("What a user has begun ends as theirs, though the session has become another's", .timeLimit(.minutes(1)))
+@Suite("Work for a user ends as that user's, even if the session has become another's", .timeLimit(.minutes(1)))
 struct LeavingUserTests {
-    /// Links in some steps, once it may.
+    /// Links in some steps, once a test lets it.
     private final class SlowLinker: IdentityLinker {
         let reached = AsyncGate()
         let mayLink = AsyncGate()
@@ -25,7 +25,10 @@ struct LeavingUserTests {
         }
     }
 
-    @Test("a user who has left is linked, and not brought back", arguments: ["guest", "cafe\u{301}"])
+    @Test(
+        "a user who has left is linked, and doesn't become the session's user again",
+        arguments: ["guest", "cafe\u{301}"]
+    )
     func linking(next: String) async throws {
         let (linker, store) = (SlowLinker(), ClientStore.inMemory())
         let client = try await ExperimentationClient(provider: LinkingTests.Provider(linker: linker), store: store)
@@ -39,7 +42,7 @@ struct LeavingUserTests {
         #expect(try await store.state.keys(beginningWith: "").isEmpty)
     }
 
-    @Test("of two linkings of one session the later one decides whose it is")
+    @Test("of two linkings of one session the later one decides its user")
     func laterLinking() async throws {
         let linker = SlowLinker()
         let client = try await ExperimentationClient(provider: LinkingTests.Provider(linker: linker))
@@ -88,14 +91,18 @@ struct LeavingUserTests {
         }
     }
 
-    /// Who a session belongs to next, one after another, while its user's choice is being stored.
+    /// The users that a session gets, one after another, while its former user's choice is being stored.
     private static let ways = [["bob"], ["cafe\u{301}"], ["bob", "eve"], ["bob", "caf\u{e9}"], []].map { ids in
         ids.map { Identity(id: $0, anonymousID: "device") }
     }
     /// The same user, by another name.
     private static let named = [Identity(id: "caf\u{e9}", isAuthenticated: true)]
 
-    @Test("the vendor is told once of a choice of consent, and of its user", arguments: [true, false], ways + [named])
+    @Test(
+        "the vendor is notified once of a consent choice, with the right user",
+        arguments: [true, false],
+        ways + [named]
+    )
     func consent(isGranted: Bool, way: [Identity]) async throws {
         let slow = SlowConsent()
         let vendor = ScriptedVendor(needsConsent: true)
@@ -112,7 +119,7 @@ struct LeavingUserTests {
         #expect(signals.map { ExactText($0.identity.id) } == [ExactText("caf\u{e9}")])
     }
 
-    /// A store that is slow to take the first event, and then fails at it.
+    /// A store that is slow to accept the first event, and then fails at it.
     private struct FailingAppend: OutboxStoreDecorator {
         let base: any OutboxStore = InMemoryOutboxStore()
         let reached = AsyncGate()
@@ -127,7 +134,7 @@ struct LeavingUserTests {
     }
 
     @Test(
-        "the vendor is told of a choice that couldn't be stored once the user, who has left, is back and chooses it again",
+        "the vendor is notified of a choice that couldn't be stored once its user, who left, returns and repeats it",
         arguments: [true, false]
     )
     func unstored(isGranted: Bool) async throws {

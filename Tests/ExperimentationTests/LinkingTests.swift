@@ -80,7 +80,7 @@ struct LinkingTests {
         }
     }
 
-    @Test("an interrupted link isn't begun anew though the store fails as it is read: the next call resumes it")
+    @Test("an interrupted link isn't started over if the store fails while it is read: the next call resumes it")
     func isUnread() async throws {
         let store = ClientStore.inMemory()
         let linker = Linker(failures: 1)
@@ -94,7 +94,7 @@ struct LinkingTests {
         #expect(linker.seen.withLock { $0 } == ["ada [] []", "ada [] [1]", "ada [] [1]"])
     }
 
-    @Test("a vendor isn't told of an empty id: the anonymous one takes its place")
+    @Test("a vendor never gets an empty id: the anonymous one replaces it")
     func withoutID() async throws {
         let linker = Linker(failures: 0)
         let session = try await session(linker, .inMemory())
@@ -103,7 +103,7 @@ struct LinkingTests {
         #expect(linked.id == "device" && session.user.id == "device")
     }
 
-    @Test("a user who denies consent isn't linked, and nothing is kept of the attempt")
+    @Test("a user who denies consent isn't linked, and nothing of the attempt is stored")
     func denied() async throws {
         let store = ClientStore.inMemory()
         let linker = Linker(failures: 1)
@@ -133,7 +133,7 @@ struct LinkingTests {
     }
 
     @Test(
-        "nothing is kept of a link whose user denies consent while its first state is stored",
+        "nothing stays stored of a link whose user denies consent while its first state is being stored",
         .timeLimit(.minutes(1))
     )
     func deniedMeanwhile() async throws {

@@ -154,7 +154,7 @@ struct OverflowTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("with back-pressure that waits, a cancelled call says so, and not that too many events wait")
+    @Test("with back-pressure that waits, a cancelled call's error says so, and not that too many events wait")
     func cancelled() async throws {
         let time = ManualTime()
         let options = ClientOptions(backPressure: .wait(above: 1, atMost: .seconds(30)))

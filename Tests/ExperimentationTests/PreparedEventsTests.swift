@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Events for which a provider reads something first")
 struct PreparedEventsTests {
-    /// A provider that takes no event before it has read what it needs.
+    /// A provider that accepts no event before it has read the data that it needs.
     private struct Reading: ExperimentationProvider {
         let vendor: InMemoryProvider
         let mayRead: @Sendable () -> Bool
@@ -42,10 +42,10 @@ struct PreparedEventsTests {
         func deliver(_ batch: [Envelope]) async -> DeliveryReport { await base.deliver(batch) }
     }
 
-    /// How an event comes.
+    /// How an event arrives.
     enum Way: CaseIterable { case session, user, consent }
 
-    @Test("it is read before the check, and without it nothing is accepted", arguments: Way.allCases)
+    @Test("the data is read before the check, and without it no event is accepted", arguments: Way.allCases)
     func read(way: Way) async throws {
         let mayRead = Mutex(false)
         let vendor = InMemoryProvider(batching: BatchPolicy(count: 1, interval: .zero), needsConsent: false)

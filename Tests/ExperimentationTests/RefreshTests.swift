@@ -116,7 +116,7 @@ struct RefreshTests {
     }
 
     @Test(
-        "an answer to former attributes of the client that comes late leaves the decisions for the present ones as they are",
+        "a late answer to the client's former attributes doesn't change the decisions for the current ones",
         arguments: [nil, ExperimentationError(.transport, "gone")]
     )
     func lateAnswer(failure: ExperimentationError?) async throws {
@@ -136,7 +136,7 @@ struct RefreshTests {
     }
 
     @Test(
-        "an adapter that has been stopped leaves the decisions of its vendor good",
+        "a stopped adapter's error doesn't make its vendor's decisions stale",
         arguments: [ErrorCode.shutDown, .cancelled]
     )
     func stopped(code: ErrorCode) async throws {
@@ -151,7 +151,7 @@ struct RefreshTests {
     }
 }
 
-/// Answers at once, but for one user, for whom it fails when told to.
+/// Answers at once, except for one user, for whom it fails on request.
 private final class SlowForAda: DecisionSource {
     let freshness = Freshness()
     let isAsked = AsyncGate()

@@ -33,7 +33,7 @@ struct RemoteSwitchTests {
         }
     }
 
-    @Test("it is requested at the start and after each wait, and shown in the status")
+    @Test("the switch is requested at the start and after each wait, and shown in the status")
     func bothWays() async throws {
         let (remote, time) = (Switch(), ManualTime())
         let client = try await ExperimentationClient(
@@ -60,7 +60,7 @@ struct RemoteSwitchTests {
         #expect(remote.count == 4)
     }
 
-    @Test("its state is known to the next run, which can lift it")
+    @Test("the switch's state is known to the next run, which can lift it")
     func nextRun() async throws {
         let (remote, store) = (Switch(), ClientStore.inMemory())
         remote.set(true)

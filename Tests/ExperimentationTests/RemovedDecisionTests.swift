@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Decisions of an earlier run that a denial removes while they are being read", .timeLimit(.minutes(1)))
 struct RemovedDecisionTests {
-    /// A store that has read decisions, and is slow to say what they are.
+    /// A store that has read decisions, and is slow to return them.
     private struct LateReading: StateStoreDecorator {
         let baseState: any StateStore = InMemoryStateStore()
         let reached = AsyncGate()
@@ -20,7 +20,7 @@ struct RemovedDecisionTests {
         }
     }
 
-    @Test("they don't come back, though the user consents again", arguments: [[Consent.denied], [.denied, .granted]])
+    @Test("they don't come back, even if the user consents again", arguments: [[Consent.denied], [.denied, .granted]])
     func removed(choices: [Consent]) async throws {
         let late = LateReading()
         let store = ClientStore(outbox: InMemoryOutboxStore(), state: late)

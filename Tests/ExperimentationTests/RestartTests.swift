@@ -3,7 +3,7 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("What is left of an earlier run")
+@Suite("State of an earlier run")
 struct RestartTests {
     @Test("an earlier run's rules are used, as cached, while the vendor is unreachable")
     func offlineStart() async throws {
@@ -190,7 +190,7 @@ struct RestartTests {
         #expect(await events.reduce(into: []) { $0.append($1.status) } == [status])
     }
 
-    /// A vendor that always says the same.
+    /// A vendor that always gives the same answer.
     private struct ConstantSource: DecisionSource {
         let freshness: Freshness
         let answer: DecisionAnswer
@@ -198,7 +198,7 @@ struct RestartTests {
         func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer { answer }
     }
 
-    /// A store that is slow to read what there is of a kind.
+    /// A store that is slow to read values of a kind.
     private struct SlowReading: StateStoreDecorator {
         let baseState: any StateStore = InMemoryStateStore()
         let kind: String
@@ -261,7 +261,7 @@ struct RestartTests {
     }
 
     @Test(
-        "the decisions that a session had last are stored, though storing earlier ones took longer",
+        "a session's last decisions are stored, even if storing earlier ones took longer",
         .timeLimit(.minutes(1))
     )
     func lastDecisions() async throws {

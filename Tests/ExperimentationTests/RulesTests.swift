@@ -25,7 +25,7 @@ struct RulesTests {
         }
     }
 
-    @Test("they are valid for their lifetime, whatever happens to the time of day")
+    @Test("rules are valid for their lifetime, whatever happens to the wall clock")
     func timeOfDay() async throws {
         let time = ManualTime()
         let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)], freshness: Self.tenMinutes)
@@ -43,7 +43,7 @@ struct RulesTests {
     }
 
     @Test(
-        "those of an earlier run are valid by their date, unless it is in the future",
+        "rules of an earlier run are valid by their date, unless it is in the future",
         arguments: [(599.0, 0), (601, 1), (-1, 1)]
     )
     func restored(later: Double, fetches: Int) async throws {
@@ -57,7 +57,7 @@ struct RulesTests {
         #expect(provider.record.fetches == fetches)
     }
 
-    @Test("those of an earlier run are as old as the vendor's last word that they still hold")
+    @Test("rules of an earlier run are as old as the vendor's last confirmation")
     func confirmed() async throws {
         let time = ManualTime()
         let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)], freshness: Self.tenMinutes)
@@ -73,14 +73,14 @@ struct RulesTests {
         try await second.refresh()
         #expect(provider.record.fetches == 0)
         #expect(second.rulesAge == .seconds(500))
-        // Other rules are as old as they are, whatever was said of the former ones.
+        // New rules have their own age, whatever was confirmed of the former ones.
         provider.set(InMemoryFlag("a", false))
         try await second.refresh(force: true)
         time.advance(by: .seconds(599))
         #expect(try await client().rulesAge == .seconds(599))
     }
 
-    @Test("what rules of an earlier run have decided expires when they do")
+    @Test("decisions by rules of an earlier run expire when the rules do")
     func restoredDecisions() async throws {
         let time = ManualTime()
         let provider = InMemoryProvider(flags: [InMemoryFlag("a", true)], freshness: Self.tenMinutes)
@@ -95,7 +95,7 @@ struct RulesTests {
     }
 
     @Test(
-        "an answer that its caller learns of late changes nothing that came after it",
+        "an answer that reaches its caller late changes nothing that came after it",
         arguments: [
             // The requests that fail: the late one, none, those after it.
             (2...2, Reason.static, ProviderStatus.ready), (0...0, .static, .ready), (3...9, .stale, .stale),
@@ -127,7 +127,7 @@ struct RulesTests {
         await client.shutdown()
     }
 
-    @Test("a caller who stops waiting leaves them good for everybody else, and those that come are used all the same")
+    @Test("rules stay valid for others if a caller stops waiting, and the rules that arrive are used nevertheless")
     func cancelledFetch() async throws {
         let source = NumberedRules()
         let client = try await ExperimentationClient(provider: source)
@@ -187,7 +187,7 @@ private final class NumberedRules: ExperimentationProvider, RulesetSource {
     }
 }
 
-/// An executor whose queue can be suspended, to keep back the steps of a task.
+/// An executor whose queue can be suspended, to hold back the steps of a task.
 private final class QueueExecutor: TaskExecutor {
     let queue = DispatchQueue(label: "late")
 

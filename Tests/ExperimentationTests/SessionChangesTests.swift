@@ -17,7 +17,7 @@ struct SessionChangesTests {
         )
     }
 
-    @Test("a change under way when a listener is added is announced")
+    @Test("a change in progress when a listener is added is announced")
     func underWay() async throws {
         let client = try await client()
         let session = client.session(for: User(id: "ada"))
@@ -35,14 +35,14 @@ struct SessionChangesTests {
                 revision: former.revision
             )
         }
-        // Anything else that the listener is told comes after it.
+        // Any other announcement to the listener comes after it.
         client.overrideFlag("b", with: 1)
         var changes = try #require(heard).makeAsyncIterator()
         #expect(await changes.next() == DecisionChange(flags: ["a"], status: .ready))
         await client.shutdown()
     }
 
-    @Test("streams of changes end with the client, including those asked for later", .timeLimit(.minutes(1)))
+    @Test("streams of changes end with the client, including those requested later", .timeLimit(.minutes(1)))
     func end() async throws {
         let client = try await client()
         let sessions = ["ada", "bob"].map { client.session(for: User(id: $0)) }
@@ -55,7 +55,7 @@ struct SessionChangesTests {
         #expect(sessions.map(\.user.id) == ["ada", "bob"])
     }
 
-    @Test("overdue decisions that can't be read are none, and each flag of the next ones is announced")
+    @Test("overdue decisions that can't be read count as none, and each flag of the next ones is announced")
     func overdue() async throws {
         let time = ManualTime()
         let client = try await client(freshness: Freshness(lifetime: .seconds(10), afterExpiry: .notReady), time: time)
@@ -71,7 +71,7 @@ struct SessionChangesTests {
         await client.shutdown()
     }
 
-    @Test("overdue decisions that can be read are there, and only flags that differ are announced")
+    @Test("overdue decisions that can be read still count, and only flags that differ are announced")
     func overdueButRead() async throws {
         let time = ManualTime()
         let client = try await client(freshness: Freshness(lifetime: .seconds(10)), time: time)
@@ -86,7 +86,7 @@ struct SessionChangesTests {
     }
 
     @Test(
-        "that decisions expire is announced at that moment, to listeners of before and after they came",
+        "the expiry of decisions is announced when it happens, to listeners from before and after they arrived",
         arguments: [
             (Freshness.AfterExpiry.notReady, DecisionChange(flags: ["a"], status: .notReady)),
             (.stale, DecisionChange(flags: [], status: .stale)),
@@ -105,7 +105,7 @@ struct SessionChangesTests {
         client.overrideFlag("b", with: 1)
         time.advance(by: .nanoseconds(1))
         await time.settle()
-        // Anything else that a listener is told comes after it.
+        // Any other announcement to a listener comes after it.
         client.overrideFlag("c", with: 1)
         let override = DecisionChange(flags: ["b"], status: .ready)
         #expect(await earlier.next() == DecisionChange(flags: ["a"], status: .ready))
@@ -114,7 +114,7 @@ struct SessionChangesTests {
         await client.shutdown()
     }
 
-    @Test("an expiry is announced, though the machine wakes the client before it, or new decisions come in between")
+    @Test("an expiry is announced even if the machine wakes the client before it, or new decisions arrive in between")
     func earlyExpiry() async throws {
         let time = HastyTime()
         let freshness = Freshness(lifetime: .seconds(10), afterExpiry: .notReady)
@@ -152,7 +152,7 @@ struct SessionChangesTests {
         for await _ in changes {}
     }
 
-    @Test("of updates that overlap each is announced that changes something, also if the next takes it back")
+    @Test("of overlapping updates, each that changes something is announced, even if the next one reverts it")
     func overlapping() async throws {
         let client = try await client()
         let session = client.session(for: User(id: "ada"))
@@ -190,7 +190,7 @@ struct SessionChangesTests {
         )
     }
 
-    @Test("the change of one flag is announced beside another whose key Unicode calls equal")
+    @Test("the change of one flag is announced beside another whose key is canonically equivalent")
     func equivalentKeys() async throws {
         let (same, other) = (InMemoryFlag("e\u{301}", 1), InMemoryFlag("\u{e9}", 1))
         let provider = InMemoryProvider(flags: [same, other])

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("What is stored of each user is limited in number", .timeLimit(.minutes(10)))
+@Suite("The number of users with stored values is limited", .timeLimit(.minutes(10)))
 struct StateTrimmerTests {
-    @Test("the most recently written are kept, and up to an eighth more")
+    @Test("the most recently written users are kept, and up to an eighth more")
     func bounded() async throws {
         let state = InMemoryStateStore()
         let trimmer = StateTrimmer(state, of: "visitor/", to: 8)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("What outweighs what among a user's assignments")
+@Suite("Precedence among a user's assignments")
 struct StickyAssignmentsTests {
     /// What happens to a list; each names its own variation.
     private enum Step: String { case honored, restored, decided }
@@ -14,7 +14,7 @@ struct StickyAssignmentsTests {
         ([.decided, .honored, .restored], .restored), ([.honored, .decided, .restored], .honored),
     ]
 
-    @Test("the application's word from before, then the store, then what was decided", arguments: table)
+    @Test("assignments named by the application come first, then stored ones, then decided ones", arguments: table)
     private func order(steps: [Step], first: Step) {
         var assignments = StickyAssignments()
         for step in steps {
@@ -65,7 +65,7 @@ struct StickyAssignmentsTests {
         (["e": "a"], ["e": "a", "g": "b"], true), (["e": "a", "h": "a"], ["e": "a", "g": "b", "h": "a"], true),
     ]
 
-    @Test("what another session stored first stays and is adopted", arguments: others)
+    @Test("an assignment that another session stored first stays and is adopted", arguments: others)
     private func foundLater(found: [String: String]?, merged: [String: String], hasChanged: Bool) throws {
         let removals = UserRemovals()
         var assignments = StickyAssignments()
@@ -77,7 +77,7 @@ struct StickyAssignmentsTests {
         #expect(assignments.takeUnstored { removals.watch("ada") } == nil)
     }
 
-    @Test("what the application names replaces what another session stored")
+    @Test("an assignment named by the application replaces the one that another session stored")
     func honored() throws {
         let removals = UserRemovals()
         var assignments = StickyAssignments()

@@ -200,7 +200,7 @@ struct TrackingTests {
         #expect(provider.record.delivered.map(\.attributeChanges) == [[:], ["plan": "free"], [:]])
     }
 
-    @Test("changed attributes wait beyond what is said of campaigns and notifications")
+    @Test("changed attributes aren't sent with events about campaigns and notifications, but with the next other one")
     func attributesBeyondStatistics() async throws {
         let provider = InMemoryProvider()
         let client = try await client(provider)
@@ -215,7 +215,7 @@ struct TrackingTests {
         #expect(provider.record.delivered.map(\.attributeChanges) == [[:], [:], [:], [:], ["plan": "free"]])
     }
 
-    @Test("without a session, a user's attributes go with each event but a native one that carries none")
+    @Test("without a session, a user's attributes go with each event except a native one that carries none")
     func attributesWithoutSession() async throws {
         let provider = InMemoryProvider()
         let client = try await client(provider)

@@ -47,7 +47,7 @@ struct UnreadAssignmentTests {
             .session(for: User(id: userID, consent: consent))
     }
 
-    /// The variation that a later run gives, whatever the allocation is by then.
+    /// The variation that a later run assigns, whatever the allocation is at that time.
     private func later(_ userID: String) async throws -> String {
         let session = try await session(kept, userID)
         try await session.refresh()
@@ -55,7 +55,7 @@ struct UnreadAssignmentTests {
     }
 
     @Test(
-        "those of whoever the session becomes while it waits for rules",
+        "assignments of the user that the session gets while it waits for rules",
         arguments: [Identity(id: "bob"), Identity(id: "ada", isAuthenticated: true)]
     )
     func next(identity: Identity) async throws {
@@ -73,7 +73,7 @@ struct UnreadAssignmentTests {
         #expect(try await later(identity.id) == "a")
     }
 
-    @Test("those that one refresh couldn't read, while another one reads them again")
+    @Test("assignments that one refresh couldn't read, while another one reads them again")
     func again() async throws {
         try await session(kept, "ada").refresh()
         provider.replace(flags: [], experiments: AssignmentTests.arms(0, 100))
@@ -93,7 +93,7 @@ struct UnreadAssignmentTests {
         #expect(try await later("ada") == "a")
     }
 
-    @Test("those of an earlier run, while the user's consent isn't known yet")
+    @Test("assignments of an earlier run, while the user's consent isn't known yet")
     func consent() async throws {
         try await session(kept, "ada").refresh()
         provider.replace(flags: [], experiments: AssignmentTests.arms(0, 100))

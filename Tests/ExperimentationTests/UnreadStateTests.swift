@@ -4,7 +4,7 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("What a store can't read when a client starts", .timeLimit(.minutes(1)))
+@Suite("State that can't be read when a client starts", .timeLimit(.minutes(1)))
 struct UnreadStateTests {
     private let time = ManualTime()
     private let state = InMemoryStateStore()
@@ -28,7 +28,7 @@ struct UnreadStateTests {
         }
     }
 
-    @Test("P36 a kill switch that can't be read for a moment is on all the same")
+    @Test("P36 a kill switch that can't be read for a moment is nevertheless on")
     func killSwitch() async throws {
         try await client().core.killSwitch.set(true)
         let client = try await client(over: FailingReads(3, of: state, for: "/kill-switch"))
@@ -37,7 +37,7 @@ struct UnreadStateTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("overrides that can't be read for a moment are in force all the same")
+    @Test("overrides that can't be read for a moment are nevertheless in force")
     func overrides() async throws {
         try await client().force(.exclude(experiment: "e"))
         let client = try await client(over: FailingReads(3, of: state, for: "/overrides"))
@@ -45,7 +45,7 @@ struct UnreadStateTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("rules that can't be read for a moment decide without the vendor, and are as old as its last word")
+    @Test("rules that can't be read for a moment decide without the vendor, and are as old as its last confirmation")
     func rules() async throws {
         let first = try await client()
         for _ in 0..<2 {
@@ -104,7 +104,7 @@ struct UnreadStateTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a store that works slowly leaves the reads after it their patience")
+    @Test("a slow store doesn't use up the patience of later reads")
     func slow() async throws {
         let patience = ReadingPatience(by: time)
         let slow = try await patience.read { () async throws(ExperimentationError) in slowly() }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Consent that wasn't stated")
 struct UnstatedConsentTests {
-    @Test("consent that a user hasn't stated holds no event back, and grants nothing else: a denial stands")
+    @Test("consent that a user hasn't stated holds no event back, and grants nothing else: a denial remains in force")
     func unstated() async throws {
         let provider = InMemoryProvider(
             experiments: [
@@ -33,7 +33,7 @@ struct UnstatedConsentTests {
                 ($0 as? ExperimentationError)?.code == .consentDenied
             }
         }
-        // A word of the user's own ends it: these are accepted.
+        // A choice stated by the user ends the denial, so these events are accepted.
         try await client.track(.custom("yes"), for: ada)
         try await client.track(.custom("after"), for: ada, isConsentStated: false)
         await client.shutdown(within: .zero)

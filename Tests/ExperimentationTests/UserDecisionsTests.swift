@@ -147,7 +147,7 @@ struct UserDecisionsTests {
     }
 
     @Test(
-        "published rules expire without a session as in one: they are stale, or read as the default",
+        "published rules expire without a session as with one: they are stale, or read as the default",
         arguments: [
             (
                 Freshness.AfterExpiry.stale, "green", Reason.stale, Duration?.some(.milliseconds(10_001)),

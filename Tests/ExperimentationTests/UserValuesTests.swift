@@ -10,7 +10,7 @@ struct UserValuesTests {
         UserValues(in: store, under: "test/", keeping: 8, time: time) { ["new-\($0)/", "old-\($0)/"] }
     }
 
-    @Test("a value is found under its key or the earlier one, by what is wanted, and removed under both")
+    @Test("a value is found under its key or the earlier one if it meets the condition, and removed under both")
     func earlierKey() async throws {
         let store = InMemoryStateStore()
         let values = Self.values(in: store)
@@ -25,7 +25,7 @@ struct UserValuesTests {
         #expect(try await store.keys(beginningWith: "") == ["test/new-ben/"])
     }
 
-    @Test("a value is set unless the one that is there is wanted")
+    @Test("a value is set unless the present one meets the condition")
     func unless() async throws {
         let values = Self.values(in: InMemoryStateStore())
         try await values.set([1], of: "ada") { _ in true }
@@ -35,7 +35,7 @@ struct UserValuesTests {
         #expect(await values.value(of: "ada") == [2])
     }
 
-    @Test("only so many are kept")
+    @Test("only as many values as the limit are kept")
     func trimmed() async throws {
         let store = InMemoryStateStore()
         let values = Self.values(in: store)
@@ -45,7 +45,7 @@ struct UserValuesTests {
     }
 
     @Test(
-        "what can't be read is read again for a while, and is then missing",
+        "an unreadable value is read again for a while, and then counts as missing",
         arguments: [(2, true), (10, true), (Int.max, false)]
     )
     func unreadable(times: Int, isFound: Bool) async throws {

@@ -12,7 +12,7 @@ struct UserWatchesTests {
 
     private func users(_ ids: String...) -> Set<ExactText> { Set(ids.map { ExactText($0) }) }
 
-    @Test("a watch tells what has happened to one of its users since it began")
+    @Test("a watch reports what has happened to one of its users since it began")
     func tells() {
         watches.note(.left, of: users("ada"))
         let watch = watches.watch(users("ada", "ben"))
@@ -33,14 +33,14 @@ struct UserWatchesTests {
         #expect(watch.has(.left))
     }
 
-    @Test("what happens to all users is told by every watch, except by the one that is its cause")
+    @Test("an event about all users is reported by every watch, except by the one that caused it")
     func all() {
         let (cause, one, none) = (watches.watch("ada"), watches.watch("ada"), watches.watch([]))
         watches.note(.renamed, of: nil, by: cause)
         #expect(!cause.has(.renamed) && one.has(.renamed) && none.has(.renamed))
     }
 
-    @Test("an event that is taken is told once")
+    @Test("an event is reported once by the watch that takes it")
     func once() {
         let watch = watches.watch("ada")
         for event in [Happening.left, .renamed] { watches.note(event, of: users("ada")) }
@@ -49,14 +49,14 @@ struct UserWatchesTests {
         #expect(watch.take(.renamed))
     }
 
-    @Test("two forms of one text are two users")
+    @Test("two Unicode forms of one text are two users")
     func forms() {
         let watch = watches.watch("\u{E9}")
         watches.note(.left, of: [ExactText("e\u{301}")])
         #expect(!watch.has(.left))
     }
 
-    @Test("work for a user learns that they are removed meanwhile")
+    @Test("work for a user learns that the user was removed meanwhile")
     func removals() async {
         let removals = UserRemovals()
         let isRemoved = await removals.watching("ada") { watch in

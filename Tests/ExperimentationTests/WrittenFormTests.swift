@@ -17,7 +17,7 @@ struct WrittenFormTests {
     }
 
     @Test(
-        "SHA-256 gives the digests of the standard's examples",
+        "SHA-256 produces the digests of the standard's examples",
         arguments: [
             ("", 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
             ("abc", 1, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
@@ -50,7 +50,7 @@ struct WrittenFormTests {
         #expect(TrackingEvent.types.contains(event.type))
     }
 
-    @Test("a native event is written as before unless it carries no changed attributes, and what was written is read")
+    @Test("a native event is written as before unless it carries no changed attributes, and earlier forms are read")
     func nativeEvent() throws {
         let before = #"{"payload":{"y":1},"priority":1,"type":"x"}"#
         let marked = #"{"carriesAttributeChanges":false,"payload":{"y":1},"priority":1,"type":"x"}"#

@@ -25,7 +25,7 @@ struct FlagKeyReadingTests {
         return try await ExperimentationClient(provider: provider)
     }
 
-    @Test("in a session as by string, with the key's default where the type doesn't match")
+    @Test("in a session as with a string key, with the typed key's default where the type doesn't match")
     func session() async throws {
         let session = try await client().session(for: User(id: "ada"))
         try await session.refresh()

@@ -4,7 +4,7 @@ import FlagManifest
 import Foundation
 import Testing
 
-@Suite("A manifest becomes Swift")
+@Suite("A manifest is translated to Swift")
 struct FlagKeySourceTests {
     static let shop = """
         {"flags": {

@@ -137,7 +137,7 @@ struct BucketingAllocationTests {
         }
     }
 
-    @Test("F27 what a group leaves over goes to the next group or to nothing, by the server's rules to nothing")
+    @Test("F27 visitors whom a group doesn't assign go to the next group or to none, by the server's rules to none")
     func leftOver() throws {
         let places = try Places.read()
         let inside = places.visitors[try #require(places.places.firstIndex(of: 59))]
@@ -289,7 +289,7 @@ struct BucketingAllocationTests {
         }
     }
 
-    @Test("of two campaigns with the same id the server takes the first, and the SDK lets the later flags win")
+    @Test("of two campaigns with the same id the server uses the first, and the SDK the later one's flags")
     func duplicateIDs() throws {
         func campaign(_ value: Int) -> String {
             #"{"id":"c","type":"flag","bucketRanges":[{"r":[0,100]}],"variationGroups":[{"id":"g","targeting":\#(BucketingSample.everybody),"variations":[{"id":"v","allocation":100,"modifications":{"type":"FLAG","value":{"flag":\#(value)}}},{"id":"v","allocation":100,"modifications":{"type":"FLAG","value":{"flag":9}}}]}]}"#

@@ -72,7 +72,7 @@ struct BucketingTargetingTests {
         (("equals", #""a""#), "a", false, false),
     ]
 
-    @Test("every operator, under both sets of rules", arguments: table.indices)
+    @Test("every operator matches as in the table, under both sets of rules", arguments: table.indices)
     func operators(index: Int) throws {
         let (rule, value, ios, server) = Self.table[index]
         let targeting = Sample.targeting([[Sample.rule(rule.0, "key", rule.1)]])
@@ -164,7 +164,9 @@ struct BucketingTargetingTests {
         }
     }
 
-    @Test("F36 an unknown operator spoils only its own group on iOS, and the whole targeting by the server's rules")
+    @Test(
+        "F36 an unknown operator invalidates only its own group on iOS, and the whole targeting by the server's rules"
+    )
     func unknownOperator() throws {
         let targeting = Sample.targeting([
             [Sample.rule("RESEMBLES", "key", #""a""#)], [Sample.rule("EQUALS", "key", #""a""#)],

@@ -369,7 +369,7 @@ struct CacheTests {
             .appending(path: "Conformance/Fixtures/Flagship/\(name)")
     }
 
-    @Test("F66 the original's records become the hits that they were, with its mistakes corrected")
+    @Test("F66 the original's records become the hits that they stored, with its mistakes corrected")
     func originalHits() async throws {
         let bench = try await Bench()
         let records = try #require(try JSON.parse(try Data(contentsOf: Self.fixture("cached-hits.json"))).objectValue)

@@ -51,7 +51,7 @@ struct ConsentTests {
         #expect(await Self.told(bench) == ["iOS:true", "earlier", "iOS:false"])
     }
 
-    @Test("consent withdrawn after the end removes what waits, whoever the next run's first visitor is")
+    @Test("consent withdrawn after closing removes waiting events, whoever the next run's first visitor is")
     func afterClosing() async throws {
         let bench = try await Bench()
         bench.transport.fail("hits", .error(.transport), times: 10)
@@ -67,7 +67,7 @@ struct ConsentTests {
         #expect(await !Self.told(bench).contains("earlier"))
     }
 
-    @Test("each environment that shares a store is told of a visitor's consent, and once")
+    @Test("each environment that shares a store is notified of a visitor's consent once")
     func environments() async throws {
         let bench = try await Bench()
         bench.transport.fail("hits", .status(204), times: 10)
@@ -81,7 +81,7 @@ struct ConsentTests {
         #expect(bench.transport.exchanges("hits").map { $0.json["cid"] } == environments.map { .string($0) })
     }
 
-    @Test("every visitor object of one who refuses tells the vendor, and of one who consents only the first")
+    @Test("each visitor object of a visitor without consent notifies the vendor, but with consent only the first does")
     func objects() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()
@@ -164,7 +164,7 @@ struct ConsentTests {
         #expect(await Self.told(bench) == ["iOS:true"])
     }
 
-    @Test("a delivered refusal ends what the vendor knew, even if a crash kept the consent's note")
+    @Test("a delivered refusal ends the consent known to the vendor, even if a crash kept the consent's note")
     func deliveredRefusal() async throws {
         let bench = try await Bench()
         let notes = FlagshipConsentNotes(
@@ -183,7 +183,7 @@ struct ConsentTests {
         #expect(await notes.isKnown("ada", at: bench.time.now + 86_400))
     }
 
-    @Test("a question that is repeated after consent was withdrawn says so")
+    @Test("a request that is repeated after consent was withdrawn says so")
     func repeatedQuestion() async throws {
         let bench = try await Bench()
         let client = try await bench.client { $0.retry = HTTPRetry(attempts: 2) }
@@ -202,7 +202,7 @@ struct ConsentTests {
         #expect(bench.transport.exchanges("campaigns").map { $0.json["visitor_consent"] } == [true, false])
     }
 
-    @Test("consent withdrawn stops hits, new and waiting, before the application's cache has deleted the visitor")
+    @Test("withdrawing consent stops new and waiting hits, before the application's cache has deleted the visitor")
     func slowCache() async throws {
         let bench = try await Bench()
         let cache = SlowFlushing()
@@ -222,7 +222,10 @@ struct ConsentTests {
         await withdrawing.value
     }
 
-    @Test("a visitor built in panic tells the vendor of its consent when asked to later", arguments: [true, false])
+    @Test(
+        "a visitor built in panic notifies the vendor of its consent when consent is stated later",
+        arguments: [true, false]
+    )
     func builtInPanic(hasConsented: Bool) async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()
@@ -238,7 +241,7 @@ struct ConsentTests {
         #expect(await Self.told(bench) == ["iOS:true", .string("iOS:\(hasConsented)")])
     }
 
-    /// Rejects consent signals while told to.
+    /// Rejects consent signals while a test wants it to.
     final class Refusing: OutboxStoreDecorator {
         let base: any OutboxStore
         let isRefusing = Atomic(true)

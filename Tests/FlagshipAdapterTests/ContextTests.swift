@@ -55,7 +55,7 @@ struct ContextTests {
         )
     }
 
-    /// Rejects hits while told to.
+    /// Rejects hits while a test wants it to.
     final class FlakyOutbox: OutboxStoreDecorator {
         let base: any OutboxStore
         let isRefusing = Atomic(false)
@@ -91,7 +91,7 @@ struct ContextTests {
         #expect(second.flag("cta").value(default: "none") == "new")
     }
 
-    @Test("behind the neutral client the automatic keys are set as well, but for the first run's")
+    @Test("behind the neutral client the automatic keys are set as well, except for the first run's")
     func neutralKeys() async throws {
         let bench = try await Bench()
         let client = try await bench.client()
@@ -169,7 +169,7 @@ struct ContextTests {
         visitor.updateContext("fs_users", "cleo")
         #expect(visitor.context()["fs_users"] == "ada" && visitor.context()["good"] == 1)
         #expect(visitor.session?.user.attributes["fs_users"] == nil)
-        // Their own, as in a context that was read from them, is no other value.
+        // Their own value, as in a context that was read from them, is no change.
         visitor.updateContext(visitor.context())
         #expect(visitor.fetchStatus == .fetched)
         #expect(bench.log.entries.count { $0.event == "flagship.UPDATE_CONTEXT" && $0.level == .error } == 2)

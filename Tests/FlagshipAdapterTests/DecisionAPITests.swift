@@ -74,7 +74,7 @@ struct DecisionAPITests {
     }
 
     @Test(
-        "F12 without consent flags are still fetched and read, and the vendor is told",
+        "F12 without consent, flags are still fetched and read, and the vendor is notified",
         arguments: [Consent.denied, .unknown]
     )
     func withoutConsent(consent: Consent) async throws {
@@ -229,7 +229,7 @@ struct DecisionAPITests {
         #expect(session.assignments.map(\.group) == ["grp-plain", "grp-test", "grp-lyon"])
     }
 
-    @Test("F20 in panic mode reads give defaults, and neither exposures nor hits are sent")
+    @Test("F20 in panic mode reads return defaults, and neither exposures nor hits are sent")
     func panic() async throws {
         let bench = try await Bench()
         let client = try await bench.client()

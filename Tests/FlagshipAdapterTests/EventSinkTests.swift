@@ -17,7 +17,7 @@ struct EventSinkTests {
         return (client, session)
     }
 
-    @Test("F46 an unknown flag gives the default and no exposure")
+    @Test("F46 an unknown flag reads as the default and exposes nothing")
     func unknownFlag() async throws {
         let bench = try await Bench()
         let (client, session) = try await Self.seen(bench)
@@ -30,7 +30,7 @@ struct EventSinkTests {
         #expect(await bench.mock.receivedActivations.map(\.variation) == ["var-b"])
     }
 
-    @Test("F47 a value of another type gives the default, the full metadata, and no exposure")
+    @Test("F47 a value of another type reads as the default, with the full metadata, and exposes nothing")
     func wrongType() async throws {
         let bench = try await Bench()
         let (client, session) = try await Self.seen(bench)

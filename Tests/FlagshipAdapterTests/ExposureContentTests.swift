@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Flagship: what an exposure says")
 struct ExposureContentTests {
-    @Test("a default that no event can carry is left out, and costs neither the exposure nor the application's notice")
+    @Test("a default that no event can carry is left out, and neither the exposure nor its callback is lost")
     func unwritableDefault() async throws {
         var deep: FlagValue = 1
         for _ in 0..<200 { deep = [deep] }
@@ -50,7 +50,7 @@ struct ExposureContentTests {
         #expect(told == ["cta": "last", "size": "of another type", "on": .none, "ratio": .none])
     }
 
-    @Test("an exposure that comes back from a cache of hits tells the application all that there was to tell")
+    @Test("an exposure restored from a cache of hits is reported to the application completely")
     func cachedExposure() async throws {
         let bench = try await Bench()
         let cache = OwnCache()

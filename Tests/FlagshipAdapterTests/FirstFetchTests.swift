@@ -9,7 +9,7 @@ import Waiting
 
 @Suite("Flagship: the first fetch in bucketing mode", .timeLimit(.minutes(10)))
 struct FirstFetchTests {
-    @Test("it waits for the first file, and decides by it")
+    @Test("it waits for the first file, and decides with it")
     func waits() async throws {
         let bench = try await Bench()
         let visitor = await bench.flagship(.bucketing).newVisitor("ada", hasConsented: true).build()

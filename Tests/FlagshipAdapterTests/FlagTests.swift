@@ -68,7 +68,7 @@ struct FlagTests {
         #expect(try await Self.activations(bench, flagship) == ["var-b"])
     }
 
-    @Test("a policy restores the original's exposure for every read, of which the application is told too")
+    @Test("a policy restores the original's exposure for every read, each reported to the application")
     func everyRead() async throws {
         let bench = try await Bench()
         let heard = Heard<String>()
@@ -81,7 +81,7 @@ struct FlagTests {
         #expect(await bench.eventually { heard.values == ["cta", "cta", "cta"] })
     }
 
-    @Test("F51 exposing all makes one exposure for each variation, and tells the application of each flag")
+    @Test("F51 exposing all flags records one exposure for each variation, and reports each flag to the application")
     func exposeAll() async throws {
         let bench = try await Bench()
         let heard = Heard<String>()
@@ -129,7 +129,7 @@ struct FlagTests {
         #expect(try await Self.activations(bench, flagship) == ["var-plain"])
     }
 
-    @Test("closing tells the application of what the vendor has accepted")
+    @Test("closing reports exposures that the vendor has accepted to the application")
     func toldAtTheEnd() async throws {
         let bench = try await Bench()
         let heard = Heard<FlagshipExposedFlag>()
@@ -139,7 +139,7 @@ struct FlagTests {
         #expect(heard.values.map(\.key) == ["cta", "size", "color"])
     }
 
-    @Test("the application is told of the visitor as of the time of the exposure, even by the next run")
+    @Test("the application is notified with the visitor as of the time of the exposure, even by the next run")
     func contextAtExposure() async throws {
         let bench = try await Bench()
         let (first, visitor) = await Self.fetched(bench) { $0.onVisitorExposed = { _, _ in } }
@@ -248,7 +248,7 @@ struct FlagTests {
     }
 
     @Test(
-        "F53 a flag's status for every fetch status",
+        "F53 a flag's status follows from the fetch status and whether the flag is known",
         arguments: [
             (FlagshipFetchStatus.fetched, FlagshipFlagStatus.fetched, FlagshipFlagStatus.notFound),
             (.fetching, .fetchRequired, .notFound), (.fetchRequired, .fetchRequired, .notFound),

@@ -5,13 +5,13 @@ import Testing
 
 @Suite("Flagship keeps the neutral promises")
 struct FlagshipConformanceTests {
-    @Test("asked at the Decision API", arguments: ConformanceCase.all)
+    @Test("when the Decision API decides", arguments: ConformanceCase.all)
     func decisionAPI(conformanceCase: ConformanceCase) async {
         let complaint = await FlagshipSubject(mode: .decisionAPI).complaint(about: conformanceCase)
         #expect(complaint == nil)
     }
 
-    @Test("decided here", arguments: ConformanceCase.all)
+    @Test("when the adapter decides", arguments: ConformanceCase.all)
     func bucketing(conformanceCase: ConformanceCase) async {
         let complaint = await FlagshipSubject(mode: .bucketing).complaint(about: conformanceCase)
         #expect(complaint == nil)

@@ -82,7 +82,7 @@ struct HitCacheContractTests {
     }
 
     @Test(
-        "what a full outbox drops leaves the cache: at once while it is small, and at the latest when the client ends",
+        "events that a full outbox drops leave a small cache at once, and any cache when the client ends at the latest",
         arguments: FlagshipOptions.Tracking.Strategy.allCases
     )
     func fullOutbox(strategy: FlagshipOptions.Tracking.Strategy) async throws {
@@ -234,7 +234,7 @@ struct HitCacheContractTests {
         #expect(late.cache.screens == ["ben"])
     }
 
-    @Test("the end of an old event concerns the cache only if it was owed to the vendor")
+    @Test("an expired event leaves the cache only if it was owed to the vendor")
     func otherDestination() async throws {
         let time = ManualTime()
         let (store, cache) = try await Self.filled(.continuousCaching, time)
@@ -267,7 +267,7 @@ struct HitCacheContractTests {
     }
 
     @Test(
-        "a holder who has lost the lane drops nothing from the cache, but removes what it delivered",
+        "a holder that has lost the lane removes delivered events from the cache, but no dropped ones",
         arguments: FlagshipOptions.Tracking.Strategy.allCases
     )
     func lostLane(strategy: FlagshipOptions.Tracking.Strategy) async throws {
@@ -288,7 +288,7 @@ struct HitCacheContractTests {
     }
 
     @Test(
-        "a holder whose lease was disturbed by another visitor's withdrawal drops from the cache what it drops",
+        "a lease holder disturbed by another visitor's withdrawal removes events that it drops from the cache",
         arguments: FlagshipOptions.Tracking.Strategy.allCases
     )
     func disturbedLease(strategy: FlagshipOptions.Tracking.Strategy) async throws {

@@ -126,7 +126,7 @@ struct HitMirrorTests {
         #expect(Array(cache.hits.keys) == ["ben"])
     }
 
-    @Test("periodic: a cache that nothing has changed in isn't rewritten")
+    @Test("periodic: an unchanged cache isn't rewritten")
     func unchanged() async {
         let cache = OwnCache()
         let mirror = Self.mirror(.periodicCaching, in: cache)

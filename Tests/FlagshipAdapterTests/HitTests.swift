@@ -106,7 +106,7 @@ struct HitTests {
         #expect(await bench.hits.last?.filter { !["cid", "ds", "vid", "qt"].contains($0.key) } == sent)
     }
 
-    @Test("a cached hit with an empty text is sent, and one that is none is deleted and logged")
+    @Test("a cached hit with an empty text is sent, and a record that isn't a hit is deleted and logged")
     func cachedEmptyText() async throws {
         let bench = try await Bench()
         let cache = OwnCache()

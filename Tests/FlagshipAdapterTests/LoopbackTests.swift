@@ -71,7 +71,7 @@ struct LoopbackTests {
     }
 
     @Test(
-        "both modes decide alike for all users in worlds without chance",
+        "both modes decide alike for all users in worlds without random splits",
         arguments: [
             World.shop, .oneFlag, .everyType, .targeted, .forced,
         ]

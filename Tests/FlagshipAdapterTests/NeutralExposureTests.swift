@@ -30,13 +30,13 @@ struct NeutralExposureTests {
         }
     }
 
-    /// Waits until the application has been told of what the vendor has accepted.
+    /// Waits until the application has been notified of what the vendor has accepted.
     private static func untilTold(_ client: ExperimentationClient) async throws {
         await (try #require(client.extras as? FlagshipService)).observations.untilTold()
     }
 
     @Test(
-        "the vendor is told of each variation once, and the application of each flag once, in both modes",
+        "the vendor is notified of each variation once, and the application of each flag once, in both modes",
         arguments: [FlagshipConfiguration.Mode.decisionAPI, .bucketing]
     )
     func eachFlag(mode: FlagshipConfiguration.Mode) async throws {
@@ -64,7 +64,7 @@ struct NeutralExposureTests {
         #expect(await bench.mock.receivedActivations.count == 1)
     }
 
-    @Test("without a session it is the same")
+    @Test("without a session, both are notified once as well")
     func withoutSession() async throws {
         let bench = try await Bench()
         let heard = Heard<Told>()
@@ -111,7 +111,7 @@ struct NeutralExposureTests {
         #expect(heard.values.map(\.city) == ["lyon", "paris"])
     }
 
-    @Test("nothing waits for a busy main actor: the application is told when it is free, in order")
+    @Test("nothing waits for a busy main actor: the application is notified when it is free, in order")
     @MainActor
     func busyMainActor() async throws {
         let heard = Heard<String>()
@@ -124,7 +124,7 @@ struct NeutralExposureTests {
         #expect(heard.values == keys)
     }
 
-    @Test("what a visitor saw is told as it was seen, however many others are refreshed until the vendor has it")
+    @Test("the application learns what a visitor saw as it was seen, however many others are refreshed until then")
     func manyRefreshes() async {
         let heard = Heard<Told>()
         let observations = FlagshipObservations { visitor, flag in
@@ -147,7 +147,7 @@ struct NeutralExposureTests {
         return Exposure(assignment: assignment, flagKey: key)
     }
 
-    /// Has the vendor accept the exposure of a flag.
+    /// Makes the vendor accept the exposure of a flag.
     private static func deliver(_ key: String, of visitor: String, to observations: FlagshipObservations) {
         let exposure = exposure(key)
         let event = TrackingEvent(.exposure(exposure))
@@ -155,7 +155,7 @@ struct NeutralExposureTests {
         observations.exposed(envelope, exposure)
     }
 
-    @Test("a user who denies consent is reported to no one, and nothing is remembered of them")
+    @Test("a user who denies consent is not reported, and nothing is remembered of them")
     func denied() async throws {
         let bench = try await Bench()
         let heard = Heard<Told>()
@@ -168,7 +168,7 @@ struct NeutralExposureTests {
         try await client.flush()
         try await Self.untilTold(client)
         #expect(await bench.mock.receivedActivations.isEmpty && heard.values.isEmpty)
-        // Neither the context nor the other flag seen is there, should an exposure have been on its way.
+        // Neither the context nor the other seen flag is there, in case an exposure was on its way.
         Self.deliver("size", of: "ada", to: try #require(client.extras as? FlagshipService).observations)
         try await Self.untilTold(client)
         #expect(heard.values == [Told(visitor: "ada", flag: "size")])

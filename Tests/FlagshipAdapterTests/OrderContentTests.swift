@@ -78,7 +78,7 @@ struct OrderContentTests {
         #expect(hits.compactMap { $0["ta"] } == ["purchase", "purchase"])
     }
 
-    @Test("what Flagship has no place for in an order is named in the log, once it is sent")
+    @Test("parts of an order that Flagship has no place for are named in the log, once it is sent")
     func leftOut() async throws {
         let bench = try await Bench()
         let item = CatalogItem(
@@ -109,7 +109,7 @@ struct OrderContentTests {
     }
 
     @Test(
-        "an event that Flagship has words for leaves nothing out",
+        "an event that Flagship supports completely leaves nothing out",
         arguments: [
             TrackingEvent.purchase(
                 Order(

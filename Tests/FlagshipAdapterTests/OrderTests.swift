@@ -62,7 +62,7 @@ struct OrderTests {
         #expect(plan.requests.map { (["\($0.lane)"] + $0.events.map(\.id)).joined(separator: " ") } == requests)
     }
 
-    @Test("a hundred exposures fit into one request, and hits have no limit but their delivery's")
+    @Test("a hundred exposures fit into one request, and hits have no limit except that of their delivery")
     func bounds() {
         let text = (0..<150).map { _ in "A.e" } + (0..<150).map { _ in "A.h" }
         let plan = FlagshipEventSink.plan(Self.batch(text.joined(separator: " ")))
@@ -134,7 +134,7 @@ struct OrderTests {
         #expect(report.verdicts == .each([.delivered, rejected, .delivered, .delivered]))
     }
 
-    @Test("the application is told of exposures in order, each once, even if a request between them fails")
+    @Test("the application is notified of exposures in order, each once, even if a request between them fails")
     func callbacks() async throws {
         let bench = try await Bench()
         let heard = Heard<String>()

@@ -270,7 +270,7 @@ struct ReportTests {
     }
 
     @Test(
-        "nothing that was under way when a visitor withdrew consent is reported",
+        "requests in progress when a visitor withdrew consent aren't reported",
         arguments: ["campaigns", "hits", "activate"]
     )
     func withdrawn(operation: String) async throws {
@@ -305,7 +305,7 @@ struct ReportTests {
         #expect(caught.map { $0["vid"] } == ["ben"])
     }
 
-    @Test("a visitor who withdrew consent isn't in the report of a failed delivery of what they said before")
+    @Test("a visitor who withdrew consent isn't in the report of a failed delivery of their earlier statement")
     func withdrawnBefore() async throws {
         let bench = try await Bench(Self.file())
         let flagship = await bench.flagship { $0.reports = .troubleshooting }
@@ -343,7 +343,7 @@ struct ReportTests {
         #expect(await bench.mock.receivedReports.isEmpty)
     }
 
-    @Test("a time is reported in whole milliseconds, and as the longest one if it has too many")
+    @Test("a time is reported in whole milliseconds, limited to the largest number")
     func milliseconds() {
         #expect(FlagshipReport.milliseconds(.microseconds(1_500_900)) == "1500")
         #expect(FlagshipReport.milliseconds(.seconds(Int64.max)) == String(Int64.max))

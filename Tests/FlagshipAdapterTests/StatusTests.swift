@@ -116,7 +116,7 @@ struct StatusTests {
         #expect(await bench.eventually { heard.values == [.initializing, .initialized] })
     }
 
-    @Test("finding out whether there is a file evaluates nothing, which the application's hooks would be told of")
+    @Test("checking whether there is a file evaluates nothing, so the application's hooks aren't called")
     func evaluatesNothing() async throws {
         let bench = try await Bench()
         bench.transport.fail("bucketing", .status(500))

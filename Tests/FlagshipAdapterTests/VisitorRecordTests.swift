@@ -22,7 +22,7 @@ struct HandingOut: FlagshipVisitorCache {
     }
 }
 
-/// A state store that can't read for a number of times.
+/// A state store that fails a number of reads.
 final class FailingReads: StateStoreDecorator {
     let baseState: any StateStore
     private let left: Mutex<Int>
@@ -44,7 +44,7 @@ final class FailingReads: StateStoreDecorator {
 
 @Suite("Flagship: when a visitor's record is written")
 struct VisitorRecordTests {
-    /// Waits for work, and makes time pass for whatever waits for less than a look-up may take.
+    /// Waits for work, and advances time for every sleep shorter than the limit of a look-up.
     private static func result<Value: Sendable>(
         of work: @escaping @Sendable () async -> Value,
         _ time: ManualTime
@@ -61,7 +61,7 @@ struct VisitorRecordTests {
         return await working.value
     }
 
-    @Test("what the store can't read for a moment isn't missing: a visitor keeps the variations of earlier runs")
+    @Test("a record that can't be read for a moment isn't missing: a visitor keeps the variations of earlier runs")
     func unreadableForAMoment() async throws {
         let bench = try await Bench()
         let first = await bench.flagship()
@@ -74,7 +74,7 @@ struct VisitorRecordTests {
         #expect(try FlagshipVisitorRecord(try #require(found)).assignments["grp-test"] == "var-b")
     }
 
-    @Test("what the vendor knows of a consent is known although the store can't read it for a moment")
+    @Test("a consent known to the vendor is recognized even if the store can't read it for a moment")
     func unreadableConsent() async throws {
         let (time, state) = (ManualTime(), InMemoryStateStore())
         func notes(_ state: any StateStore) -> FlagshipConsentNotes {
@@ -190,7 +190,7 @@ struct VisitorRecordTests {
         #expect(visitor.fetchReason == .fetchError && cache.visitors.isEmpty)
     }
 
-    @Test("every cached visitor is one of an earlier run, also one without flags")
+    @Test("every cached visitor is one of an earlier run, even one without flags")
     func withoutFlags() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()

@@ -81,7 +81,7 @@ struct VisitorTests {
         #expect(await bench.hits.map { $0["el"] ?? $0["dl"] } == ["iOS:false", "iOS:true", "yes"])
     }
 
-    @Test("F70 signing in and out: every row of the table")
+    @Test("F70 signing in and out changes the ids as in every row of the table")
     func identities() {
         func ids(_ identity: Identity) -> [String?] { [identity.id, identity.anonymousID] }
         var visitor = Identity(id: "given")
@@ -248,7 +248,7 @@ struct VisitorTests {
         #expect(machine.current == FlagshipFetchMachine.Announcement(status: .fetched, reason: .none))
     }
 
-    @Test("a fetch that began before a change doesn't bring the flags that a later one is still fetching")
+    @Test("a fetch that began before a change doesn't count as the later fetch that is still in progress")
     func earlierSuccess() {
         var machine = FlagshipFetchMachine()
         let earlier = machine.begin()
@@ -312,7 +312,7 @@ struct VisitorTests {
         #expect(visitor.fetchStatus == .fetched)
     }
 
-    @Test("shared and new instances")
+    @Test("an instance is shared unless a new one is requested")
     func instances() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()

@@ -9,9 +9,9 @@ import Waiting
 
 @testable import FlagshipAdapter
 
-@Suite("Flagship: consent is withdrawn while something else is under way", .timeLimit(.minutes(10)))
+@Suite("Flagship: consent is withdrawn while something else is in progress", .timeLimit(.minutes(10)))
 struct WithdrawalTests {
-    /// Holds back every read from when it is told to, until the gate opens.
+    /// Holds back every read after ``hold()``, until the gate opens.
     final class HeldReads: StateStoreDecorator {
         let baseState: any StateStore = InMemoryStateStore()
         let gate = AsyncGate()
@@ -64,7 +64,7 @@ struct WithdrawalTests {
         }
     }
 
-    @Test("from the call on no hit and no exposure is accepted, and a later consent makes up for the exposure")
+    @Test("from the call on no hit and no exposure is accepted, and the exposure is sent after a later consent")
     func fromTheCall() async throws {
         let bench = try await Bench()
         let waiting = await Pending(bench)
@@ -84,7 +84,10 @@ struct WithdrawalTests {
         #expect(bench.transport.exchanges("activate").count == 1)
     }
 
-    @Test("it covers the ids of the call, whoever the visitor is once it is carried out", arguments: [nil, "ben"])
+    @Test(
+        "a withdrawal covers the ids of the call, whoever the visitor is once it is carried out",
+        arguments: [nil, "ben"]
+    )
     func formerIDs(next: String?) async throws {
         let bench = try await Bench()
         let waiting = await Pending(bench)
@@ -101,7 +104,7 @@ struct WithdrawalTests {
         #expect(visitor.session?.user.consent == .denied)
     }
 
-    @Test("consent that follows under another id doesn't save the hits of the earlier one")
+    @Test("consent that follows under another id doesn't keep the earlier id's hits")
     func consentUnderAnotherID() async throws {
         let bench = try await Bench()
         let waiting = await Pending(bench)
@@ -137,7 +140,7 @@ struct WithdrawalTests {
         #expect(cache.visitors.isEmpty)
     }
 
-    @Test("what a cache was storing meanwhile is deleted, though consent was given again")
+    @Test("data that a cache was storing meanwhile is deleted, even if consent was given again")
     func slowStoring() async throws {
         let bench = try await Bench()
         let slow = SlowStoring()
@@ -153,7 +156,7 @@ struct WithdrawalTests {
         #expect(slow.cache.visitors.isEmpty)
     }
 
-    @Test("what is seen at the moment of the withdrawal isn't remembered, so it counts after another consent")
+    @Test("a variation seen at the moment of the withdrawal isn't remembered, so it counts after another consent")
     func seenAtThatMoment() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()
@@ -200,7 +203,9 @@ struct WithdrawalTests {
         #expect(await bench.mock.receivedActivations.map(\.visitor) == ["ada"])
     }
 
-    @Test("the vendor is told of a withdrawal by who has signed in without consent, under an id that had consented")
+    @Test(
+        "the vendor is notified when a visitor who signed in without consent withdraws under an id that had consented"
+    )
     func afterSigningIn() async throws {
         let bench = try await Bench()
         let flagship = await bench.flagship()

@@ -61,7 +61,7 @@ struct ConstructTests {
         ),
     ]
 
-    @Test("a library target doesn't use it", arguments: bans)
+    @Test("a library target doesn't use a banned construct", arguments: bans)
     func isAbsent(ban: Ban) throws {
         let pattern = try SwiftText.pattern(ban.pattern)
         var found: [String] = []
@@ -123,7 +123,7 @@ struct ConstructTests {
         }
     }
 
-    @Test("each ban's pattern finds what it bans")
+    @Test("each ban's pattern finds its construct")
     func bansBite() throws {
         let samples = [
             "final class A: @unchecked Sendable {}", "try! f()", "x as! Y", "fatalError()", "precondition(x)",

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Which files of a module know which: their code names a type that is declared there.
+/// Which files of a module depend on which: their code names a type that is declared there.
 private struct Knowledge {
-    /// The files that each file knows, with the names of the types.
+    /// The files that each file depends on, with the names of the types.
     private(set) var arrows: [String: [String: Set<String>]] = [:]
 
     init(of folder: String) throws {
@@ -41,7 +41,7 @@ private struct Knowledge {
         return seen
     }
 
-    /// The largest sets of files that all know each other, directly or indirectly, each as sorted names.
+    /// The largest sets of files that all depend on each other, directly or indirectly, each as sorted names.
     func circles() -> [[String]] {
         let reached = Dictionary(uniqueKeysWithValues: arrows.keys.map { ($0, reach(from: $0)) })
         let circles = arrows.keys.compactMap { file -> [String]? in
@@ -56,9 +56,9 @@ private struct Knowledge {
     }
 }
 
-/// A module's folders as rooms; a room knows another one if a file in it knows one there.
+/// A module's folders as rooms; a room depends on another one if a file in it depends on one there.
 private struct Rooms {
-    /// The rooms that each room knows, with the names of the types.
+    /// The rooms that each room depends on, with the names of the types.
     private(set) var arrows: [String: [String: Set<String>]] = [:]
 
     init(of folder: String) throws {
@@ -77,7 +77,7 @@ private struct Rooms {
         return rest.count > 1 ? String(rest[0]) : "(top)"
     }
 
-    /// A cycle of rooms, if there is one, with the names behind each step.
+    /// A cycle of rooms, if there is one, with the names that cause each step.
     func circle() -> String? {
         for start in arrows.keys.sorted() {
             var ways: [[String]] = [[start]]
@@ -102,7 +102,7 @@ private struct Rooms {
 @Suite("Rooms", .readsThePackage)
 struct RoomTests {
     @Test(
-        "no two rooms of a module know each other, directly or indirectly",
+        "no two rooms of a module depend on each other, directly or indirectly",
         arguments: [
             "Sources/Experimentation", "Sources/AdapterKit", "Sources/ExperimentationSQLite",
             "Sources/ExperimentationMigration",
@@ -141,7 +141,7 @@ struct RoomTests {
             ["Flagship", "FlagshipVisitor", "FlagshipVisitorBuilder"],
     ]
 
-    @Test("files know each other in circles only where they are one idea")
+    @Test("files depend on each other in circles only where they are one idea")
     func oneIdea() throws {
         let folders =
             [

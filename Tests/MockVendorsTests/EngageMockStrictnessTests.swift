@@ -97,7 +97,7 @@ struct EngageMockStrictnessTests {
         #expect(await fault("<UpdateRecipient><LIST_ID>1</LIST_ID><OLD_EMAIL/></UpdateRecipient>") == 100)
     }
 
-    @Test("a key other than the address is unique, too")
+    @Test("a key other than the address is also unique")
     func keyedColumn() async throws {
         try await mock.load(
             Data(

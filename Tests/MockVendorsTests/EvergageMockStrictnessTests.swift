@@ -84,7 +84,7 @@ struct EvergageMockStrictnessTests {
     }
 
     @Test(
-        "other actions require none",
+        "other actions require no item",
         arguments: ["Search", "View Bandit Items", "Click Through"]
     )
     func plain(action: String) async throws {

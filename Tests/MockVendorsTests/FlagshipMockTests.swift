@@ -203,7 +203,7 @@ struct FlagshipMockTests {
         #expect(try Self.campaigns(bob).keys.sorted() == ["camp-2"])
     }
 
-    @Test("a campaign is open only to buckets in its ranges, and without ranges to no one")
+    @Test("a campaign is open only to buckets in its ranges, and without ranges to none")
     func bucketRanges() async throws {
         let body = #"{"visitor_id":"abc","trigger_hit":false}"#  // murmur3("abc") % 100 = 2
         for (ranges, isOpen) in [(#"[{"r":[0,2]}]"#, false), (#"[{"r":[2,3]}]"#, true), ("[]", false)] {
@@ -215,7 +215,7 @@ struct FlagshipMockTests {
     }
 
     @Test(
-        "the server's rules",
+        "a rule matches as by the server's rules",
         arguments: [
             (#"{"operator":"EQUALS","key":"n","value":5.0}"#, true),
             (#"{"operator":"NOT_EQUALS","key":"n","value":"5"}"#, false),

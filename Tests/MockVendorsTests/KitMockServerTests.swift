@@ -79,7 +79,7 @@ struct KitMockServerTests {
         }
     }
 
-    @Test("no other socket gets its port, not even before stop has heard that the listener is closed")
+    @Test("no other socket gets its port, not even before stop learns that the listener is closed")
     func portIsKept() async throws {
         try await serving { server, _ in
             let listener = try #require(server.state.withLock { $0.running?.listener })
@@ -125,7 +125,7 @@ struct KitMockServerTests {
         }
     }
 
-    @Test("waits for requests without polling, and reports what arrived if they don't")
+    @Test("waits for requests without polling, and reports what arrived if they don't arrive")
     func waits() async throws {
         try await serving { server, client in
             async let seen = server.waitForRequests(count: 2, on: "b")

@@ -27,7 +27,7 @@ struct SigmaMockTests {
     }
 
     @Test(
-        "these requests are rejected",
+        "invalid requests are rejected",
         arguments: [
             ("GET", "/api/v1/config.json", nil, 401, "token_missing"),
             ("GET", "/api/v1/config.json", "", 401, "token_missing"),
@@ -167,7 +167,7 @@ struct SigmaMockTests {
         #expect(await sigma.respond(to: request).status == 200)
     }
 
-    @Test("the field user-id is nothing to the vendor: without it, everybody's configuration is the same")
+    @Test("the vendor ignores the field user-id: without it, every user's configuration is the same")
     func nobody() async {
         let fields = Self.fields.dropFirst() + [.init("token", SigmaMock.token)]
         let request = MockRequest(method: "GET", path: "/api/v1/config.json", headers: Array(fields))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The webhook's receiver")
 struct WebhookMockTests {
-    @Test("its digest is that of FIPS 180-4, and its code that of RFC 4231")
+    @Test("its digests equal those of FIPS 180-4, and its codes those of RFC 4231")
     func digest() {
         func hexadecimal(_ bytes: [UInt8]) -> String { bytes.map { String(format: "%02x", $0) }.joined() }
         #expect(

@@ -8,7 +8,7 @@ import Waiting
 
 @testable import OFREPAdapter
 
-/// A transport that keeps its streams open, and sends on them what a test says.
+/// A transport that keeps its streams open, and sends a test's data on them.
 private final class KeptStreams: HTTPTransport {
     private struct Stream {
         let path: String
@@ -17,10 +17,10 @@ private final class KeptStreams: HTTPTransport {
 
     private let state = Mutex<[Stream]>([])
 
-    /// The paths that were asked for.
+    /// The requested paths.
     var asked: Set<String> { Set(state.withLock { $0.map(\.path) }) }
 
-    /// Opens a stream, and tells of a change on it.
+    /// Opens a stream, and announces a change on it.
     func tellChange(on path: String, etag: String) {
         let fields: HTTPFields = [.contentType: "text/event-stream"]
         let event = "data: {\"type\":\"refetchEvaluation\",\"etag\":\"\(etag)\"}\n\n"
@@ -44,7 +44,7 @@ private final class KeptStreams: HTTPTransport {
         receive: @escaping @Sendable (HTTPPart) -> Void
     ) async throws(ExperimentationError) -> HTTPResponse {
         state.withLock { $0.append(Stream(path: request.path ?? "", receive: receive)) }
-        // Until the listener gives it up.
+        // Until the listener ends it.
         let (parts, continuation) = AsyncStream.makeStream(of: HTTPPart.self)
         for await part in parts { receive(part) }
         continuation.finish()
@@ -70,7 +70,7 @@ struct AnswersAtOnceTests {
         )
     }
 
-    /// Waits until a change is heard that is told on a stream.
+    /// Waits until the client receives a change that is announced on a stream.
     private func hear(_ path: String, _ listener: OFREPListener) async throws {
         try await eventually("the stream is asked for") { transport.asked.contains(path) }
         transport.tellChange(on: path, etag: path)
@@ -80,10 +80,10 @@ struct AnswersAtOnceTests {
         }
     }
 
-    @Test("of two users whose answers come at the same moment, both are listened for")
+    @Test("two users whose answers arrive at the same moment are both listened for")
     func both() async throws {
         let meanwhile = Mutex<Act?>(nil)
-        // Chance is asked for as an answer is taken in, which is when the other one comes.
+        // The random number is drawn while an answer is being processed, which is when the other one arrives.
         let listener = self.listener {
             let act = meanwhile.withLock { act in
                 defer { act = nil }

@@ -17,7 +17,7 @@ struct ConformanceTests {
         #expect(complaint == nil)
     }
 
-    @Test("with a server that takes events, too", arguments: ConformanceCase.all)
+    @Test("with a server that accepts events, too", arguments: ConformanceCase.all)
     func conformsTracking(to conformanceCase: ConformanceCase) async {
         let complaint = await OFREPSubject(takesEvents: true).complaint(about: conformanceCase)
         #expect(complaint == nil)

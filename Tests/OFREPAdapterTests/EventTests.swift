@@ -83,7 +83,7 @@ struct EventTests {
         try await mock.load(Self.flags("Hello again!"))
         try await eventually("it is planned for the event") { wakes(time, within: .milliseconds(50)) }
         time.advance(by: .milliseconds(50))
-        // A question under way as the server stops would fail, which is STALE at once.
+        // A question in progress when the server stops would fail, which is STALE at once.
         try await eventually("it is answered") { session.string("welcome", default: "") == "Hello again!" }
         await server.stop()
         try await eventually("the stream has ended") { time.sleepers > 0 }

@@ -45,7 +45,7 @@ struct FreshQuestionTests {
     }
 
     @Test(
-        "back in the foreground, flags are asked for unless a stream is open or changes aren't followed",
+        "back in the foreground, flags are requested unless a stream is open or changes aren't followed",
         arguments: [
             (OFREPConfiguration.Changes.events, false, [nil, "\"1\""]), (.polling, false, [nil, "\"1\""]),
             (.none, false, [nil]), (.events, true, [nil, "\"1\""]),
@@ -93,7 +93,7 @@ struct FreshQuestionTests {
         await client.shutdown()
     }
 
-    @Test("an event's validator goes with questions for an answer from before it, and with no other")
+    @Test("an event's validator is sent with questions about an answer from before the event, and with no other")
     func eventValidator() async throws {
         let transport = StreamingTransport { _, _ in Samples.answer("green", tag: "\"1\"", more: Self.stream("a")) }
         let (client, session) = try await begin(transport)
@@ -163,7 +163,7 @@ struct FreshQuestionTests {
         await client.shutdown()
     }
 
-    @Test("an open stream is closed only when the one that takes its place is open")
+    @Test("an open stream is closed only when its replacement is open")
     func replacedStream() async throws {
         let transport = StreamingTransport { number, _ in
             Samples.answer("green", more: Self.stream(number <= 2 ? "a" : "b"))
@@ -178,7 +178,7 @@ struct FreshQuestionTests {
         await client.shutdown()
     }
 
-    @Test("an answer is used although the question after a change meanwhile fails, which is asked again")
+    @Test("an answer is used even if the question after a later change fails, and that question is asked again")
     func followUp() async throws {
         let transport = LateTransport()
         let client = try await Samples.client(transport, changes: .events, time: time)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import OFREPAdapter
 
-/// A server with partly wrong answers: each fault gives one clear error or a safe default and keeps the last good
+/// A server with partly wrong answers: each fault yields one clear error or a safe default and keeps the last good
 /// values.
 @Suite("OFREP: a server with partly wrong answers")
 struct HalfRightTests {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import OFREPAdapter
 
-/// What is heard, asked for and reported while some streams take the place of others; all times are passed in.
-@Suite("OFREP: streams that take the place of others")
+/// What is received, requested and reported while some streams replace others; all times are passed in.
+@Suite("OFREP: streams that replace others")
 struct HandoverTests: StreamTests {
     var story: StreamStory
     private let a2: OFREPStream
@@ -24,7 +24,7 @@ struct HandoverTests: StreamTests {
         _ = take(.time, after: 2)
     }
 
-    @Test("open streams stay until all that take their place are open, in whatever order; nothing is asked then")
+    @Test("open streams stay until all their replacements are open, in whatever order; then no question is asked")
     mutating func order() {
         openBoth()
         #expect(take(.announced([b2, a2]), after: 3) == [.open(b2), .open(a2)])
@@ -36,7 +36,7 @@ struct HandoverTests: StreamTests {
         #expect(listening.wake == nil)
     }
 
-    @Test("a stream that takes no open one's place causes one question once all are open")
+    @Test("a stream that replaces no open one causes one question once all are open")
     mutating func addition() {
         open()
         _ = take(.announced([a2, other]), after: 3)
@@ -47,7 +47,7 @@ struct HandoverTests: StreamTests {
         #expect(listening.wake == nil)
     }
 
-    @Test("changes that a broken stream missed are asked for when another has taken its place")
+    @Test("changes that a broken stream missed are requested when its replacement is open")
     mutating func broken() {
         openBoth()
         _ = take(.ended(other, .lost(Self.lost)), after: 3)
@@ -58,7 +58,7 @@ struct HandoverTests: StreamTests {
         #expect(listening.wake == nil)
     }
 
-    @Test("a stream that ends before another has taken its place causes a question")
+    @Test("a stream that ends before its replacement is open causes a question")
     mutating func early() {
         open()
         _ = take(.announced([other]), after: 3)
@@ -85,7 +85,7 @@ struct HandoverTests: StreamTests {
         #expect(told == [3, 5, 65, 125])
     }
 
-    @Test("while former streams hear everything, nothing is reported as a silence, however long others take to open")
+    @Test("while former streams receive everything, no silence is reported, however long the new ones take to open")
     mutating func slow() {
         open()
         _ = take(.announced([other]), after: 3)
@@ -99,7 +99,7 @@ struct HandoverTests: StreamTests {
         #expect(effects.contains(where: isSilence))
     }
 
-    @Test("a former stream stays if the one that is to take its place is refused; its end is reported as a silence")
+    @Test("a former stream stays if its replacement is refused; its end is reported as a silence")
     mutating func refused() {
         let gone = ExperimentationError(.vendorFault, "gone")
         open()
@@ -113,7 +113,7 @@ struct HandoverTests: StreamTests {
         #expect(take(.ended(stream, .lost(Self.lost)), after: 100) == [.close(stream), .tellSilence(Self.lost)])
     }
 
-    @Test("a former stream that doesn't hear everything is closed if the one that is to take its place is refused")
+    @Test("a former stream that doesn't receive everything is closed if its replacement is refused")
     mutating func refusedAndBroken() {
         let gone = ExperimentationError(.vendorFault, "gone")
         openBoth()
@@ -124,7 +124,7 @@ struct HandoverTests: StreamTests {
         #expect(take(.time, after: 7) == [.tellChange(.gap)])
     }
 
-    @Test("streams that were closed for a refused one don't count as hearing everything later")
+    @Test("streams that were closed because of a refused one don't count later as receiving everything")
     mutating func refusedAddition() {
         let gone = ExperimentationError(.vendorFault, "gone")
         open()
@@ -151,7 +151,7 @@ struct HandoverTests: StreamTests {
         if case .tellSilence = effect { true } else { false }
     }
 
-    @Test("a stream that never opens doesn't keep what others missed from being asked for, once a minute at most")
+    @Test("a stream that never opens doesn't prevent questions about changes that others missed, at most one a minute")
     mutating func neverOpening() {
         open()
         _ = take(.announced([a2, b2, other]), after: 3)
@@ -197,7 +197,7 @@ struct HandoverTests: StreamTests {
         #expect(take(.time, after: 98) == [.tellChange(.gap)])
     }
 
-    @Test("an answer to an earlier question doesn't stand for the one that asks for new addresses")
+    @Test("an answer to an earlier question doesn't count as the answer to the one for new addresses")
     mutating func earlierAnswer() {
         openBoth()
         #expect(take(.ended(stream, .refused(Self.refused)), after: 10) == [.tellChange(.renewal)])
@@ -207,7 +207,7 @@ struct HandoverTests: StreamTests {
         #expect(take(.time, after: 40) == [.tellSilence(Self.refused)])
     }
 
-    @Test("an event without a configuration doesn't hide the configuration of the one before")
+    @Test("an event without a configuration doesn't hide the previous event's configuration")
     mutating func bareEvent() {
         open()
         _ = take(.event(stream, OFREPEvent(etag: "7")), after: 10)

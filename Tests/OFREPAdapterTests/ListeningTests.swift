@@ -38,7 +38,7 @@ struct ListeningTests: StreamTests {
         #expect(take(.time, after: 904) == [.tellChange(.gap)])
     }
 
-    @Test("a process that was suspended in the background reopens its streams and asks for flags when it is back")
+    @Test("a process that was suspended in the background reopens its streams and requests flags on its return")
     mutating func suspended() {
         open()
         _ = take(.sight(false), after: 10)
@@ -89,7 +89,7 @@ struct ListeningTests: StreamTests {
         #expect(listening.wake == nil)
     }
 
-    @Test("a server that announces a change after each question gets one a second")
+    @Test("a server that announces a change after each question gets one question a second")
     mutating func storm() {
         open()
         var told = 0
@@ -120,7 +120,7 @@ struct ListeningTests: StreamTests {
         #expect(waits == [1.0, 2, 4, 8, 16, 32, 60, 60].map { .seconds($0 * share) })
     }
 
-    @Test("a stream that was open for a while begins again with 1 s; one that ends at once doesn't")
+    @Test("the waits of a stream that was open for a while start over at 1 s; those of one that ends at once don't")
     mutating func forgetsFailures() {
         _ = take(.announced([stream]), after: 0)
         for (opened, ended, wait) in [(0.0, 0.0, 1.0), (1, 1, 2), (3, 3, 4), (7, 12, 1)] {

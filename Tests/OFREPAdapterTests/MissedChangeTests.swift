@@ -4,7 +4,7 @@ import Testing
 
 @testable import OFREPAdapter
 
-/// What is asked for because it may have been missed; all times are passed in.
+/// Questions about changes that may have been missed; all times are passed in.
 @Suite("OFREP: changes that may have been missed")
 struct MissedChangeTests: StreamTests {
     var story: StreamStory
@@ -12,7 +12,7 @@ struct MissedChangeTests: StreamTests {
     init() throws { story = try StreamStory() }
 
     @Test(
-        "changes between an answer and the opening of its stream are asked for within two seconds, by chance",
+        "changes between an answer and the opening of its stream are requested within two seconds, at a random time",
         arguments: [(0, 1), (0.5, 1.5), (1, 2)]
     )
     mutating func firstOpening(jitter: Double, seconds: Double) {
@@ -25,7 +25,7 @@ struct MissedChangeTests: StreamTests {
         #expect(listening.wake == nil)
     }
 
-    @Test("an event isn't held up by a change that is to be asked for later")
+    @Test("an event isn't delayed by a question planned for later")
     mutating func soonerEvent() {
         _ = take(.announced([stream]), after: 0)
         _ = take(.opened(stream), after: 1)
@@ -44,7 +44,7 @@ struct MissedChangeTests: StreamTests {
         #expect(listening.wake == nil)
     }
 
-    @Test("nor one that closes the former stream before it names the new one: it is asked at most once a minute")
+    @Test("a server that closes the former stream before it names the new one is asked at most once a minute")
     mutating func closedBefore() throws {
         var asked: [Double] = []
         var answers: [Double] = [0]
@@ -67,7 +67,7 @@ struct MissedChangeTests: StreamTests {
         #expect((4...7).contains(asked.count), "\(asked)")
     }
 
-    @Test("nothing is asked for because a broken stream is no longer announced, if no other takes its place")
+    @Test("a broken stream that is no longer announced causes no question if no other replaces it")
     mutating func leftBroken() {
         _ = take(.announced([stream, other]), after: 0)
         _ = take(.opened(stream), after: 0)
@@ -80,7 +80,7 @@ struct MissedChangeTests: StreamTests {
 
     /// Ends the open stream and opens it again.
     ///
-    /// - Returns: Whether changes are asked for within nine seconds.
+    /// - Returns: Whether changes are requested within nine seconds.
     private mutating func reopen(after second: Double) -> Bool {
         _ = take(.ended(stream, .lost(Self.lost)), after: second)
         // At the latest a second later.
@@ -99,7 +99,7 @@ struct MissedChangeTests: StreamTests {
         #expect((9...11).contains(late.count), "\(asked)")
     }
 
-    @Test("nor is one asked more often that accepts each address once")
+    @Test("a server that accepts each address once isn't asked more often")
     mutating func singleUse() throws {
         var asked = 0
         for second in 0..<300 {
@@ -120,7 +120,7 @@ struct MissedChangeTests: StreamTests {
         #expect(asked <= 20, "\(asked)")
     }
 
-    @Test("an event is asked for at once, however many streams have ended")
+    @Test("an event causes a question at once, however many streams have ended")
     mutating func eventAmongEnds() {
         open()
         for second in stride(from: 10.0, to: 310, by: 10) { _ = reopen(after: second) }
@@ -130,7 +130,7 @@ struct MissedChangeTests: StreamTests {
         #expect(take(.time, after: 320.1) == [.tellChange(.event(event))])
     }
 
-    @Test("a change that is announced while another stream takes an open one's place is reported")
+    @Test("a change that is announced while an open stream is being replaced is reported")
     mutating func handover() {
         open()
         _ = take(.announced([other]), after: 3)
@@ -142,7 +142,7 @@ struct MissedChangeTests: StreamTests {
         #expect(take(.time, after: 7) == [])
     }
 
-    @Test("open streams stay until all that take their place are open, whatever is announced meanwhile")
+    @Test("open streams stay until all their replacements are open, whatever is announced meanwhile")
     mutating func handovers() throws {
         let streams = try (0..<4).map { try Samples.stream("https://events.example.com/\($0)") }
         _ = take(.announced([stream, other]), after: 0)
@@ -227,7 +227,7 @@ struct MissedChangeTests: StreamTests {
         #expect(take(.sight(true), after: 200) == [.open(other), .tellChange(.renewal)])
     }
 
-    @Test("back in the foreground, changes are asked for unless all streams are open")
+    @Test("back in the foreground, changes are requested unless all streams are open")
     mutating func inSight() {
         #expect(take(.sight(true), after: 0) == [])
         _ = take(.sight(false), after: 1)
@@ -243,7 +243,7 @@ struct MissedChangeTests: StreamTests {
         #expect(take(.sight(true), after: 31) == [])
     }
 
-    @Test("what is asked for after an absence isn't narrowed by an event")
+    @Test("an event doesn't limit the question after an absence")
     mutating func absence() {
         open()
         _ = take(.sight(false), after: 10)
@@ -255,7 +255,7 @@ struct MissedChangeTests: StreamTests {
         #expect(take(.time, after: 131) == [.tellChange(OFREPCause(event: event, isRenewal: true))])
     }
 
-    @Test("changes missed while a stream was closed are asked for when it is back, without an event")
+    @Test("changes missed while a stream was closed are requested when it is open again, without an event")
     mutating func refetches() {
         open()
         _ = take(.ended(stream, .lost(Self.lost)), after: 10)

@@ -90,7 +90,7 @@ struct PatienceTests {
     }
 
     @Test(
-        "refusals of requests that were under way together count once",
+        "refusals of concurrent requests count once",
         arguments: [(401, 900, 2_700), (403, 900, 2_700), (429, 1, 3)]
     )
     mutating func together(status: Int, first: Int, second: Int) {
@@ -110,7 +110,7 @@ struct PatienceTests {
         #expect(pause == 61)
     }
 
-    @Test("an older answer never accepts credentials that were refused, a newer one does")
+    @Test("an older answer never restores refused credentials, but a newer one does")
     mutating func accepted() {
         note(401)
         note(200, at: 5)
@@ -124,7 +124,7 @@ struct PatienceTests {
         #expect(pause == 0)
     }
 
-    @Test("a longer wait from the same round counts")
+    @Test("of the waits in answers to concurrent requests, the longest counts")
     mutating func longer() {
         note(429, retryAfter: "5")
         note(429, retryAfter: "60")
@@ -150,7 +150,7 @@ struct PatienceTests {
         await client.shutdown()
     }
 
-    @Test("a good answer that was under way leaves the wait that another user's answer asked for")
+    @Test("a good answer that was on its way doesn't end the wait that another user's answer asked for")
     func underWay() async throws {
         let time = ManualTime()
         let transport = LateTransport()

@@ -11,7 +11,7 @@ struct RefusedStreamTests: StreamTests {
 
     init() throws { story = try StreamStory() }
 
-    @Test("a new address is asked for once when a stream's own is refused, and again once all streams have opened")
+    @Test("a new address is requested once when a stream's own is refused, and again once all streams have opened")
     mutating func expiredAddress() {
         open()
         _ = take(.ended(stream, .lost(Self.lost)), after: 10)
@@ -44,7 +44,7 @@ struct RefusedStreamTests: StreamTests {
         #expect(told == [0, 70])
     }
 
-    @Test("streams refused while new addresses are asked for aren't reported as a silence before half a minute")
+    @Test("streams refused while new addresses are being requested aren't reported as a silence before half a minute")
     mutating func refusedTogether() {
         _ = take(.announced([stream, other]), after: 0)
         _ = take(.opened(stream), after: 0)
@@ -92,14 +92,14 @@ struct RefusedStreamTests: StreamTests {
         #expect(change.lastRenewal == change.number)
     }
 
-    @Test("an event goes with the question for every answer from before it, whatever was announced since")
+    @Test("an event is named in questions about every answer from before it, whatever was announced since")
     func eventBeforeGap() {
         let event = OFREPEvent(etag: "7")
         let change = [OFREPCause.gap, .event(event), .gap].reduce(nil) { OFREPChange($1, after: $0) }
         #expect((0...3).map { change?.event(since: $0) } == [event, event, nil, nil])
     }
 
-    @Test("of several events, a question names what those after its answer named, whichever of them named it")
+    @Test("of several events, a question names the validators of those after its answer, whichever event had them")
     func eventsOfOneConfiguration() {
         let events = [OFREPEvent(etag: "7"), OFREPEvent(lastModified: "8"), OFREPEvent()]
         let change = events.reduce(nil) { OFREPChange(.event($1), after: $0) }
@@ -107,13 +107,15 @@ struct RefusedStreamTests: StreamTests {
         #expect((0...3).map { change?.event(since: $0) } == expected)
     }
 
-    @Test("no answer from before a renewal may be confirmed, whatever is asked for since")
+    @Test("no answer from before a renewal may be confirmed, whatever has been requested since")
     func renewalBeforeGap() {
         let change = [OFREPCause.gap, .renewal, .gap].reduce(nil) { OFREPChange($1, after: $0) }
         #expect(change?.lastRenewal == 2)
     }
 
-    @Test("a question that fails is asked again after 1, 2, 4 … 60 s, until it is answered, and half as long by chance")
+    @Test(
+        "a failed question is asked again after 1, 2, 4 … 60 s, or down to half of it by chance, until it is answered"
+    )
     mutating func unanswered() {
         for jitter in [1.0, 0] {
             story.listening = OFREPListening()
@@ -139,7 +141,7 @@ struct RefusedStreamTests: StreamTests {
         }
     }
 
-    @Test("a question that fails isn't asked again before the end of the wait that the server asks for, or just then")
+    @Test("a question that fails is asked again some time after the end of the wait that the server asks for")
     mutating func waiting() {
         open()
         let event = OFREPEvent(etag: "1")

@@ -8,7 +8,7 @@ import Waiting
 
 @testable import OFREPAdapter
 
-/// What is asked again after a question has failed that a change had caused.
+/// Questions that are repeated after one that a change had caused has failed.
 @Suite("OFREP: failed questions after changes")
 struct RepeatedQuestionTests {
     private let time = ManualTime()
@@ -134,7 +134,7 @@ struct RepeatedQuestionTests {
         await client.shutdown()
     }
 
-    @Test("after a gap, the last event goes with the question of the user who had no answer to it, and of no other")
+    @Test("after a gap, the last event is named in the question of the user who had no answer to it, and no other")
     func twoUsers() async throws {
         let counts = Mutex(["u-1": 0, "u-2": 0])
         let transport = StreamingTransport { _, exchange in

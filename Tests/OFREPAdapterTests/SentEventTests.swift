@@ -8,8 +8,8 @@ import Testing
 
 @testable import OFREPAdapter
 
-/// Events for a server that takes them beside the protocol.
-@Suite("OFREP: events for a server that takes them")
+/// Events for a server that accepts them in addition to the protocol.
+@Suite("OFREP: events for a server that accepts them")
 struct SentEventTests {
     private func client(
         _ transport: any HTTPTransport,
@@ -45,7 +45,7 @@ struct SentEventTests {
         await client.shutdown()
     }
 
-    @Test("an event has neither the session nor the part of the application: the gateway's schema has no room for them")
+    @Test("an event has neither the session nor the surface, because the gateway's schema has no members for them")
     func leftOut() throws {
         let envelope = Envelope(
             id: "e-1",
@@ -61,7 +61,7 @@ struct SentEventTests {
     }
 
     @Test(
-        "each event has the verdict that the server names, and everything else is the shared table's",
+        "each event has the verdict that the server names, and everything else the shared table's",
         arguments: [
             (
                 200,
@@ -85,7 +85,7 @@ struct SentEventTests {
         #expect(Array(verdicts) == (expected.count == 1 ? Array(repeating: expected[0], count: 3) : expected))
     }
 
-    @Test("over a socket a server that takes each id once has all events once, whatever is repeated")
+    @Test("over a socket a server that accepts each id once gets all events once, whatever is repeated")
     func overSocket() async throws {
         let mock = OFREPMock()
         mock.setTakesEvents(true)

@@ -80,7 +80,7 @@ struct WireTests {
         #expect(OFREPStream(announcement, of: Samples.base) == nil)
     }
 
-    @Test("the last id of a stream outlives its connection, and one that the server empties isn't sent")
+    @Test("a stream's last id outlives its connection, and an emptied one isn't sent")
     func lastEventID() throws {
         var reader = OFREPEventReader(after: "7")
         #expect(reader.take(Array("data: a\n\n".utf8)).map(\.id) == ["7"])
@@ -107,7 +107,7 @@ struct WireTests {
     }
 
     @Test(
-        "a pause is given in seconds, as an HTTP date, or as the protocol's date",
+        "a pause is read in seconds, as an HTTP date, or as the protocol's date",
         arguments: [
             ("30", 30.0), (" 1.5 ", 1.5), ("2026-11-21T10:00:30Z", 30), ("Sat, 21 Nov 2026 10:00:30 GMT", 30),
             ("2026-11-21T09:00:00Z", 0), ("99999999999999999999", 86_400), ("9999-12-31T00:00:00Z", 86_400),
@@ -119,7 +119,7 @@ struct WireTests {
         #expect(wait == seconds.map { .seconds($0) })
     }
 
-    @Test("a rejection gives the server's reason")
+    @Test("a rejection contains the server's reason")
     func refusal() throws {
         let reply = Self.reply(try Samples.fixture("refusal.json"), status: 400)
         #expect(OFREPErrors.failure(of: reply, isConditional: false)?.code == .invalidContext)

@@ -43,7 +43,7 @@ struct DiscretionTests {
         #expect(!(try Self.texts(report)).contains("ttt"))
     }
 
-    @Test("what is no HTTP is shown without the token that it repeats", arguments: 62..<80)
+    @Test("an answer that isn't HTTP is shown without the token that it repeats", arguments: 62..<80)
     func malformed(padding: Int) async throws {
         var server = OtherServer(mock: OFREPMock())
         server.change = { request, answer in

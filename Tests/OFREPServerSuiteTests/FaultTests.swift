@@ -70,7 +70,7 @@ struct FaultTests {
         #expect(!quiet.isSuccess)
     }
 
-    @Test("an unreachable server is an error in plain words, not a list of failures")
+    @Test("an unreachable server is reported as one plain error, not as a list of failures")
     func absent() async throws {
         for (address, reason) in [
             ("http://127.0.0.1:1", "connection refused"), ("http://localhost:1", "connection refused"),

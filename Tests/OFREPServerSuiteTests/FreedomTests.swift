@@ -49,7 +49,7 @@ struct FreedomTests {
         #expect(report.results.map(\.outcome) == [.passed], "\(report.text())")
     }
 
-    @Test("a tag may be made of the request's bytes", arguments: ["tags/users", "tags/order"])
+    @Test("a tag may be computed from the request's bytes", arguments: ["tags/users", "tags/order"])
     func tagOfTheRequest(name: String) async throws {
         var server = OtherServer(mock: OFREPMock())
         server.misread = { request in
@@ -71,7 +71,7 @@ struct FreedomTests {
         #expect(report.results.map(\.outcome) == [.passed], "\(report.text())")
     }
 
-    @Test("a tag may be made of an answer that has something new each time")
+    @Test("a tag may be computed from an answer that contains something new each time")
     func tagOfTheAnswer() async throws {
         let count = Mutex(0)
         var server = OtherServer(mock: OFREPMock())

@@ -3,7 +3,7 @@ import Testing
 
 @testable import OFREPServerSuite
 
-@Suite("What a report shows of an exchange")
+@Suite("An exchange as shown in a report")
 struct RedactionTests {
     private static let redaction = Redaction(
         tokens: ["", "secret-token", "secret-token-of-another", "a/b+long"],
@@ -15,7 +15,7 @@ struct RedactionTests {
     )
 
     @Test(
-        "shows no token, no address of a stream, and all the rest",
+        "contains no token and no address of a stream, but all the rest",
         arguments: [
             ("", ""), ("nothing to hide", "nothing to hide"), ("x secret-token y", "x <token> y"),
             ("secret-token-of-another", "<token>"), ("secret-toke", "<token>"), ("secret-tok", "secret-tok"),
@@ -34,7 +34,7 @@ struct RedactionTests {
         #expect(Self.redaction.shown(text.utf8) == shown)
     }
 
-    @Test("cuts what is left, never a token", arguments: 0..<30)
+    @Test("is cut after the redaction, and never within a token", arguments: 0..<30)
     func cut(most: Int) {
         let whole = "12345 <token> 67890"
         #expect(Self.redaction.shown("12345 secret-token 67890".utf8, atMost: most) == String(whole.prefix(most)))

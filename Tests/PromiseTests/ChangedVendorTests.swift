@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The one line that changes with the vendor")
 struct ChangedVendorTests {
-    @Test("events in the README's store for one vendor are never given to another, and wait for their own")
+    @Test("events in the README's store for one vendor are never sent to another, and wait for their own")
     func waits() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "changed-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

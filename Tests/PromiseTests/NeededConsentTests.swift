@@ -10,7 +10,7 @@ private typealias Catalogue = ConformanceSubjects.Vendor
 struct NeededConsentTests {
     private static let subjects = (Catalogue.all.flatMap(\.subjects) + Catalogue.destinations).map(\.name)
 
-    @Test("the catalog says of each what its provider says", arguments: subjects)
+    @Test("the catalog says the same of each vendor as its provider", arguments: subjects)
     func asTheProviders(name: String) async throws {
         let stage = try await #require(Catalogue.played(name)).open(.empty)
         let provider = try await stage.makeProvider()

@@ -10,7 +10,10 @@ struct OutageReasonTests {
         (.status(429), "asked for patience"), (.status(503), "answered 503"), (.status(302), "answered 302"),
     ]
 
-    @Test("every vendor that accepts events tells unreachable, slow, busy and broken apart", arguments: Vendor.tracking)
+    @Test(
+        "every vendor that accepts events distinguishes unreachable, slow, busy and broken",
+        arguments: Vendor.tracking
+    )
     func reasons(_ vendor: Vendor) async throws {
         for (answer, reason) in Self.answers {
             let client = try await ExperimentationClient(

@@ -203,7 +203,7 @@ struct ScaleTests {
         #expect(Set(first) == ["a", "b"])
     }
 
-    @Test("P43 a hundred concurrent first calls give one variation")
+    @Test("P43 a hundred concurrent first calls yield one variation")
     func oneAssignment() async throws {
         let provider = InMemoryProvider(
             experiments: [

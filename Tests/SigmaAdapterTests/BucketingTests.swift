@@ -7,7 +7,7 @@ import Testing
 @Suite("Users are split by one replaceable formula")
 struct BucketingTests {
     @Test(
-        "S67 the inferred formula gives the published vectors",
+        "S67 the inferred formula yields the published vectors",
         arguments: [
             ("user-1", SigmaBucketing.Draw.layer, "layer-main", 56.006_435_767_5),
             ("user-2", .layer, "layer-main", 87.093_914_583_0),

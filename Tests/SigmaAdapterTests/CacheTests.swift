@@ -83,7 +83,7 @@ struct CacheTests {
         _ = client
     }
 
-    @Test("S09 every attempt fails: the last failure is thrown")
+    @Test("S09 if every attempt fails, the last failure is thrown")
     func allFail() async throws {
         let stage = try Stage()
         stage.sigma.set(SigmaMockBehaviour(status: 503))
@@ -93,7 +93,7 @@ struct CacheTests {
         #expect(stage.transport.requests.count == 3)
     }
 
-    @Test("S10 the last attempt succeeds")
+    @Test("S10 if the last attempt succeeds, its configuration is used")
     func lastSucceeds() async throws {
         let stage = try Stage()
         stage.sigma.set(SigmaMockBehaviour(failFirst: 2))
@@ -395,7 +395,7 @@ struct CacheTests {
         #expect(stage.transport.paths == ["/api/v1/config.json", "/api/v1/geo", "/api/v1/geo"])
     }
 
-    @Test("a part of the location that isn't a text is dropped, and the others count")
+    @Test("a part of the location that isn't a string is dropped, and the others count")
     func brokenPlace() async throws {
         let stage = Stage(configuration: Self.kazan)
         stage.sigma.servePlace(#"{"code":null,"state":7,"ip":["a"],"city":"Kazan"}"#)

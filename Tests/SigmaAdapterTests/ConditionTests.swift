@@ -83,7 +83,7 @@ struct ConditionTests {
         .init(.afterTime, ["2026-11-21"], "2026-11-21T12:00", false),
     ]
 
-    @Test("every operator", arguments: table)
+    @Test("every operator matches as in the vendor's table", arguments: table)
     func everyOperator(row: Row) throws {
         let condition = try Self.condition(row.property, row.sign.rawValue, row.operands)
         #expect(condition.holds(for: row.text) == row.holds)

@@ -6,7 +6,7 @@ import Testing
 @Suite("A device's own properties")
 struct DeviceTests {
     @Test(
-        "its time is written by the wall clock of its zone, whatever the time",
+        "the device's time is written in its time zone, whatever the time",
         arguments: [
             (0, "GMT", "1970-01-01 00:00:00"), (-0.5, "GMT", "1969-12-31 23:59:59"),
             (1_795_262_399.9999, "GMT", "2026-11-21 11:59:59"),

@@ -14,7 +14,7 @@ struct ExperimentTests {
         #expect(try await stage.client(stage.user()).getAllUserExperiments() == "button_test.1")
     }
 
-    @Test("S41 all experiments, joined by bars in the configuration's order")
+    @Test("S41 all experiments are listed in the configuration's order, joined by bars")
     func withProfile() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user { $0.setProfileId("p-1") })
@@ -146,7 +146,7 @@ struct ExperimentTests {
         #expect(holdout?.groupIndex == 0)
     }
 
-    @Test("S66 the details of all experiments")
+    @Test("S66 the details of all experiments are listed, with their flags or parameters")
     func details() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user { $0.setProfileId("p-1") })

@@ -9,14 +9,14 @@ import Testing
 
 @Suite("checkFlag: forced, holdout, experiment, rules, default")
 struct FlagTests {
-    @Test("S25 a flag's default rule")
+    @Test("S25 without a matching rule a flag has its default rule's value")
     func defaultRule() async throws {
         let stage = try Stage()
         let value: Bool? = try await stage.client(stage.user()).checkFlag(flagName: "chat")
         #expect(value == false)
     }
 
-    @Test("S26 a rule on a custom property and on the version, where 2.10.0 isn't below 2.10")
+    @Test("S26 a rule on a custom property and on the version matches; 2.10.0 isn't below 2.10")
     func matchingRule() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user { $0.setCustomProperty("pro", key: "plan") })
@@ -113,7 +113,7 @@ struct FlagTests {
         #expect(value == nil)
     }
 
-    @Test("S65 all flags with a value, in their declared types")
+    @Test("S65 all flags with a value are listed in their declared types")
     func allFlags() async throws {
         let stage = try Stage()
         let details = try await stage.client(stage.user()).getUserFeatureFlagsDetails()

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Groups of experiments, and the flags in them")
 struct GroupTests {
-    /// An experiment for everybody with one group A, unless a test says otherwise.
+    /// An experiment for all users with one group A, unless a test says otherwise.
     private static func experiment(
         _ name: String = "e",
         groups: String = #"[{"name":"A","weight":100}]"#,
@@ -58,7 +58,7 @@ struct GroupTests {
     private static let byID = SigmaBucketing { _, id, _ in Double(id) ?? 0 }
 
     @Test(
-        "a user who is forced in is in, also past the sum of the weights: there the rest is divided as the groups are",
+        "a user who is forced in gets a group even past the sum of the weights, where the rest is divided likewise",
         arguments: [
             ("[10,20]", "5", "0"), ("[10,20]", "29.9", "1"), ("[10,20]", "30", "0"), ("[10,20]", "53", "0"),
             ("[10,20]", "54", "1"), ("[10,20]", "99.9", "1"), ("[0,20]", "99.9", "1"), ("[0,20]", "20", "1"),
@@ -82,7 +82,7 @@ struct GroupTests {
         #expect(here.decisions(for: Reference.context(id)).assignments.isEmpty)
     }
 
-    @Test("past the sum of the weights no user is drawn into a group")
+    @Test("past the sum of the weights no user is assigned to a group")
     func drawn() throws {
         let groups = #"[{"name":"A","weight":10},{"name":"B","weight":20}]"#
         let ruleset = try Self.ruleset([Self.experiment(groups: groups)], bucketing: Self.byID)
@@ -93,7 +93,7 @@ struct GroupTests {
     }
 
     @Test(
-        "a group is forced by its index, also one with another's name, or whose name is another's index",
+        "a group is forced by its index, even one with another's name, or whose name is another's index",
         arguments: [
             (#"["A","A"]"#, 0), (#"["A","A"]"#, 1), (#"["1","0"]"#, 0), (#"["1","0"]"#, 1), (#"["1","X","X","02"]"#, 2),
             (#"["2","X","X"]"#, 2), (#"["2","02","X","X"]"#, 3), (#"["3","03","X","X"]"#, 3),

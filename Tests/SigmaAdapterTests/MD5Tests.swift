@@ -5,7 +5,7 @@ import Testing
 @Suite("MD5")
 struct MD5Tests {
     @Test(
-        "gives the sums of RFC 1321",
+        "returns the digests of RFC 1321",
         arguments: [
             ("", "d41d8cd98f00b204e9800998ecf8427e"),
             ("a", "0cc175b9c0f1b6a831c399e269772661"),
@@ -28,7 +28,7 @@ struct MD5Tests {
     }
 
     @Test(
-        "gives the sums of `md5sum` for lengths around the ends of blocks",
+        "returns the digests of `md5sum` for lengths around the ends of blocks",
         arguments: [
             (55, "f1289732253518750e22b62a571a1748"),
             (56, "179e3b9fa272a23e2a8b32bde1015414"),

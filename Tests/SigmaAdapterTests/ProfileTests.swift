@@ -80,7 +80,7 @@ struct ProfileTests {
         }
     }
 
-    /// What a client knows of its user.
+    /// A client's data about its user.
     private struct Known: Equatable {
         var id: String
         var properties: [String: String]
@@ -103,7 +103,7 @@ struct ProfileTests {
             forced: ["closed": 1]
         )
 
-        /// Has a client store what is known of Ada.
+        /// Makes a client store Ada's properties.
         static func store(on stage: Stage) async throws {
             let client = try stage.client(stage.user { $0.setEmail("ada@example.com") }) {
                 $0.importing = SigmaSDKRecords(privateID: "ada's")
@@ -166,7 +166,7 @@ struct ProfileTests {
         #expect(try await Known(by: stage.client { $0.importing = records }) == known)
     }
 
-    @Test("what couldn't be stored is stored with the next change of anything else")
+    @Test("a change that couldn't be stored is stored with the next change of anything else")
     func storedLater() async throws {
         let stage = try Stage()
         let client = try stage.client {

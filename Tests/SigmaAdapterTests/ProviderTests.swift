@@ -102,7 +102,7 @@ struct ProviderTests {
         await second.shutdown()
     }
 
-    @Test("what of a configuration can't be read is logged whenever it is received")
+    @Test("unreadable parts of a configuration are logged whenever it is received")
     func unreadable() async throws {
         let (stage, log) = (try Stage("config-broken-elements.json"), RecordingLog(level: .warning))
         let client = try await Self.client(stage, log: log)
@@ -163,7 +163,7 @@ struct ProviderTests {
         _ = await refreshing.result
     }
 
-    @Test("a location isn't requested any more when the rules arrive after the client's end")
+    @Test("a location is no longer requested when the rules arrive after the client's end")
     func noPlaceAfterEnd() async throws {
         let stage = Stage(configuration: Self.kazan)
         stage.transport.hold(true, path: "/api/v1/config.json")
@@ -371,7 +371,7 @@ struct ProviderTests {
         }
     }
 
-    @Test("works over a socket, as in production")
+    @Test("the adapter works over a socket, as in production")
     func overSockets() async throws {
         let sigma = SigmaMock(
             configuration: String(decoding: try Reference.bytes("config-reference.json"), as: UTF8.self)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A configuration decides for any user")
 struct RulesetTests {
-    @Test("every flag of the reference configuration, for a plain user")
+    @Test("every flag of the reference configuration has its value for a plain user")
     func reference() throws {
         let ruleset = try Reference.ruleset()
         #expect(
@@ -29,7 +29,7 @@ struct RulesetTests {
         #expect(ruleset.outcome(ofFlag: 99, for: context) == nil)
     }
 
-    @Test("a value has its source")
+    @Test("a value names its source")
     func provenance() throws {
         let ruleset = try Reference.ruleset()
         let all = ruleset.catalogue.assignments

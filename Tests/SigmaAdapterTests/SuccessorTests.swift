@@ -14,7 +14,7 @@ struct SuccessorTests {
         return context.user.attributes.values.compactMapValues(\.stringValue)
     }
 
-    @Test("the user that a client begins with is stored, though nothing is asked of it")
+    @Test("the user that a client begins with is stored, even if the client is never called")
     func initialUser() async throws {
         let stage = try Stage()
         let client = try stage.client(stage.user("u-7"))
@@ -22,7 +22,7 @@ struct SuccessorTests {
         #expect(try await properties(stage.client())["userId"] == "u-7")
     }
 
-    @Test("a client waits for what a removed one of its tag is still storing", arguments: [false, true])
+    @Test("a client waits for data that a removed client of its tag is still storing", arguments: [false, true])
     func removed(isOneBetween: Bool) async throws {
         let stage = try Stage()
         let store = ProfileTests.Holding()

@@ -45,7 +45,7 @@ struct CancelledTests {
         await store.close()
     }
 
-    @Test("a task that is cancelled while the server stands still hears what became of its events")
+    @Test("a task that is cancelled while the server is paused still learns the outcome of its events")
     func meanwhile() async throws {
         let server = try PostgresServer()
         defer { server.stop() }

@@ -3,10 +3,10 @@ import Testing
 
 @testable import ExperimentationPostgres
 
-@Suite("A transaction that failed")
+@Suite("The error of a failed transaction")
 struct ConnectionFailureTests {
     @Test(
-        "is late also if the server's own limit ended it, but not if the server refused it or was stopped",
+        "says that the answer is late if a limit of the server was exceeded, but not after a refusal or a stop",
         arguments: [("57014", true), ("55P03", true), ("42501", false), ("57P01", false)]
     )
     func late(state: String, isLate: Bool) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ExperimentationPostgres
 
-/// One case of each test at a time: each makes a schema of some fifty relations, and all at once would keep other tests from the
+/// One case of each test at a time: each creates a schema of some fifty relations, and all at once would keep other tests from the
 /// server.
 @Suite("The contract of stores, over PostgreSQL")
 struct ContractTests {

@@ -8,7 +8,7 @@ import Testing
 @Suite("A database that crashes", .serialized)
 struct CrashTests {
     @Test(
-        "a commit is believed only under the word under which the transaction began",
+        "a reported commit counts only if the server's word is the same as when the transaction began",
         arguments: [
             ("committed", [1], [1], .committed), ("committed", [1], [2], .unknown), ("committed", [1], nil, .unknown),
             ("committed", nil, [1], .unknown), ("committed", nil, nil, .unknown), (nil, [1], [1], .unknown),
@@ -28,7 +28,7 @@ struct CrashTests {
         }
     }
 
-    @Test("a restart keeps the server's word; a crash erases it, and the next transaction has another one set")
+    @Test("a restart keeps the server's word; a crash erases it, and the next transaction sets a new one")
     func words() async throws {
         let server = try PostgresServer()
         defer { server.stop() }
@@ -40,7 +40,7 @@ struct CrashTests {
         try await server.restart()
         #expect(try await Self.mark(store)?.word == first)
         try await server.restart(asCrash: true)
-        // The second one is the first that finds the word.
+        // The second transaction is the first that finds the word.
         let words = [try await Self.mark(store)?.word, try await Self.mark(store)?.word]
         #expect(words[0] == nil)
         #expect(words[1]?.count == 16)
@@ -62,7 +62,7 @@ struct CrashTests {
         let error = await #expect(throws: ExperimentationError.self) {
             try await store.pool.transaction { transaction throws(ConnectionFailure) in
                 _ = try transaction.rows(Statement("SELECT 1"))
-                // As if the server crashed behind the commit, and gave the id to another transaction.
+                // As if the server crashed after the commit, and assigned the id to another transaction.
                 _ = try? server.ask("UPDATE \(schema).incarnation SET word = gen_random_uuid()")
             }
         }

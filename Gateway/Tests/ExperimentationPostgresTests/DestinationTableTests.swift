@@ -10,7 +10,7 @@ struct DestinationTableTests {
     private let home = Destination(provider: "home", scope: "")
     private let date = Date(timeIntervalSince1970: 1_795_262_400)
 
-    /// Has each transaction that creates a destination fail at its commit, after all of its statements have succeeded.
+    /// Makes each transaction that creates a destination fail at its commit, after all its statements have succeeded.
     private func refuseCommits(in schema: String) throws {
         try PostgresServer.shared.ask(
             """
@@ -38,7 +38,7 @@ struct DestinationTableTests {
 
         try acceptCommits(in: schema)
         try await table.name([home])
-        // The first number is used up, so one that had been remembered would be another.
+        // The first number is used up, so a remembered one would differ.
         #expect(try PostgresServer.shared.ask("SELECT id FROM \(schema).destination") == "2\n")
         #expect(table.number(of: home) == 2)
         await store.close()

@@ -9,7 +9,7 @@ import Testing
 @Suite("An address with several hosts")
 struct HostsTests {
     @Test(
-        "hosts, addresses and ports belong together by their places",
+        "hosts, addresses and ports are matched by position",
         arguments: [
             ("postgresql://app@/app", [DatabaseHost(port: "5432")]),
             (
@@ -32,7 +32,7 @@ struct HostsTests {
     }
 
     @Test(
-        "what is shown of an address names the database that libpq takes",
+        "the shown form of an address names the database that libpq connects to",
         arguments: [
             ("postgresql://app:s3cret@/events", "local:5432/events"), ("postgresql://app:s3cret@/", "local:5432/app"),
             ("postgresql://app@a,b:5433/events?sslmode=require", "a:5432/events"),
@@ -42,7 +42,7 @@ struct HostsTests {
         #expect(try PostgresAddress(url).shown == shown)
     }
 
-    /// Connects, as often as asked for, on a thread that may wait.
+    /// Connects a number of times, on a thread that may wait.
     private static func connect(_ address: PostgresAddress, _ times: Int, within patience: Duration) async throws {
         try await ownThread {
             for _ in 0..<times {
@@ -53,7 +53,7 @@ struct HostsTests {
         }
     }
 
-    @Test("one that is silent is given up for the next, which is tried first from then on")
+    @Test("a silent host is abandoned for the next one, which is tried first from then on")
     func silent() async throws {
         let silent = try SilentListener()
         defer { silent.stop() }
@@ -73,7 +73,7 @@ struct HostsTests {
         #expect(try PostgresAddress(url).lookup === PostgresAddress(url).lookup)
     }
 
-    @Test("one whose address isn't found in time is given up for the next")
+    @Test("a host whose address isn't found in time is abandoned for the next one")
     func unresolved() async throws {
         let gate = DispatchSemaphore(value: 0)
         defer { gate.signal() }
@@ -86,7 +86,7 @@ struct HostsTests {
         try await Self.connect(try PostgresAddress(url, lookup: lookup), 1, within: .seconds(6))
     }
 
-    @Test("an address that stays silent is given up for the next one of the same name")
+    @Test("a silent address is abandoned for the next one of the same name")
     func addresses() async throws {
         let silent = try SilentListener()
         defer { silent.stop() }
@@ -94,7 +94,7 @@ struct HostsTests {
             "postgresql://localhost:\(silent.port)/postgres",
             lookup: HostLookup { _ in .success(["127.0.0.1", "127.0.0.2"]) }
         )
-        // Nobody listens at the second one.
+        // No server listens at the second address.
         let error = await #expect(throws: ConnectionFailure.self) {
             try await Self.connect(address, 1, within: .seconds(2))
         }
@@ -106,11 +106,11 @@ struct HostsTests {
         #expect(message.contains("127.0.0.2"))
     }
 
-    @Test("connecting has its time once, however often it is tried and however long the operation may take")
+    @Test("all attempts to connect share one time limit, however long the operation may take")
     func oneLimit() async throws {
         let silent = try SilentListener()
         defer { silent.stop() }
-        // Nobody listens at the second one, which is a reason to try again.
+        // No server listens at the second address, which is a reason to try again.
         let address = try PostgresAddress(
             "postgresql://localhost:\(silent.port)/postgres",
             lookup: HostLookup { _ in .success(["127.0.0.1", "127.0.0.2"]) }
@@ -123,7 +123,7 @@ struct HostsTests {
         pool.close()
     }
 
-    @Test("a lookup that takes long goes on once for all who wait for it, and each gives up at the deadline")
+    @Test("a slow lookup continues once for all callers that wait for it, and each caller gives up at its deadline")
     func lookups() async throws {
         let gate = DispatchSemaphore(value: 0)
         let count = Noted(0)
@@ -145,7 +145,7 @@ struct HostsTests {
         }
         try await eventually("the lookup has begun") { count.value > 0 }
         #expect(count.value == 1)
-        // The second time for a lookup that begins when the first one has just ended.
+        // The second time is for a lookup that begins when the first one has just ended.
         gate.signal()
         gate.signal()
         let found = try await ownThread {

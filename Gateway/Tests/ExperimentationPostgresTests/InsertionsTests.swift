@@ -4,9 +4,9 @@ import Testing
 
 @testable import ExperimentationPostgres
 
-@Suite("Values put under absent keys, several in one transaction")
+@Suite("Values inserted under absent keys, several in one transaction")
 struct InsertionsTests {
-    @Test("of many who put a value under the same keys at once, one is first, and all others are told its value")
+    @Test("of many concurrent callers that insert under the same key, one succeeds, and all others get its value")
     func first() async throws {
         let schema = newSchema()
         let stores = [try await opened(schema, connections: 4), try await opened(schema, connections: 4)]
@@ -14,7 +14,7 @@ struct InsertionsTests {
         let updates = try await withThrowingTaskGroup(of: Told.self) { group in
             for caller in 0..<8 {
                 for key in 0..<100 {
-                    // Each caller goes through the keys from another one on.
+                    // Each caller starts at another key.
                     let key = (key + 13 * caller) % 100
                     group.addTask {
                         let update = try await stores[caller % 2].state.update("k\(key)", to: [UInt8(caller)], if: nil)
@@ -34,7 +34,7 @@ struct InsertionsTests {
             #expect(others == Array(repeating: .conflict(winners), count: 7), "\(key)")
             #expect(try await stores[0].state.value(for: "k\(key)") == winners)
         }
-        // Fewer transactions than values: that is what it is for.
+        // Fewer transactions than values, which is the purpose.
         let commits = try PostgresServer.shared.ask("SELECT count(DISTINCT xmin::text) FROM \(schema).state")
         #expect(Int(commits.dropLast()).map { $0 < 100 } == true, "\(commits)")
         for store in stores { await store.close() }

@@ -8,13 +8,13 @@ import Testing
 private let start = Date(timeIntervalSince1970: 1_795_262_400)
 private let home = Destination(provider: "home", scope: "")
 
-@Suite("A store that lets go of its lanes")
+@Suite("A store that has released its lanes")
 struct LettingGoTests {
     private static func request(_ owner: Int64) -> LeaseRequest {
         LeaseRequest(for: home, owner: owner, of: 5, now: start, until: start + 60)
     }
 
-    @Test("takes none after that, so that others needn't wait until it would have expired")
+    @Test("takes no lane afterward, so that other stores needn't wait for a lease to expire")
     func late() async throws {
         let (schema, server) = (newSchema(), try PostgresServer.shared)
         let (store, other) = (try await opened(schema), try await opened(schema))

@@ -5,7 +5,7 @@ import Foundation
 
 /// An outbox of many shards whose users all live in one of them, which isn't the first.
 ///
-/// The contract of stores speaks of the order of a whole store, which is what one shard keeps. Users get a mark of four bytes behind
+/// The contract of stores is about the order of a whole store, which only one shard keeps. Users get a mark of four bytes after
 /// their ids that leads them there, and lose it on the way out.
 struct NeighboursOutbox: OutboxStoreDecorator {
     let store: PostgresStore

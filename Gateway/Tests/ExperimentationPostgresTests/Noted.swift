@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What several tasks of a test write down.
+/// Values that several tasks of a test record.
 final class Noted<Value: Sendable>: Sendable {
     private let state: Mutex<Value>
 

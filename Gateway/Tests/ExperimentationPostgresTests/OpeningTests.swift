@@ -43,7 +43,7 @@ struct OpeningTests {
         for store in stores { await store.close() }
     }
 
-    @Test("a schema that is dropped and made anew has other contents")
+    @Test("a schema that is dropped and created again counts as other contents")
     func madeAnew() async throws {
         let schema = newSchema()
         let old = try await opened(schema)
@@ -66,7 +66,7 @@ struct OpeningTests {
         #expect(try PostgresServer.shared.ask("SELECT version FROM \(schema).store") == "99\n")
     }
 
-    @Test("a store of the first version is upgraded where it stands, and keeps what it has")
+    @Test("a store of the first version is upgraded in place, and keeps its contents")
     func upgrade() async throws {
         let schema = newSchema()
         let store = try await opened(schema, shards: 4)
@@ -113,7 +113,7 @@ struct OpeningTests {
         try await store.close()
     }
 
-    @Test("while the tables are opened, the server keeps the locks of a client that is gone no longer than ever")
+    @Test("opening the tables doesn't extend the time for which the server keeps the locks of a client that is gone")
     func limits() async throws {
         let store = try await opened(patience: .seconds(30))
         let row = try await store.pool.transaction(.repeatable, within: .seconds(90)) {

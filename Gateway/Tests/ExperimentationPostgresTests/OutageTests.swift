@@ -28,7 +28,7 @@ struct OutageTests {
         }
         #expect(error?.code == .store)
         try server.pause(false)
-        // What was under way then may have been carried out: no answer came.
+        // Operations in progress at that moment may have been carried out: no answer came.
         var isThere = false
         for _ in 0..<100 where !isThere {
             isThere = (try? await store.outbox.append([event("after")], now: start)) != nil
@@ -38,7 +38,7 @@ struct OutageTests {
         #expect(ids.filter { $0 != "meanwhile" } == ["before", "after"])
     }
 
-    @Test("while the server restarts repeatedly, every event is accepted once, as its caller was told")
+    @Test("while the server restarts repeatedly, every event is accepted once, as reported to its caller")
     func restarts() async throws {
         let server = try PostgresServer()
         defer { server.stop() }

@@ -30,7 +30,7 @@ struct RulesBoardTests {
         #expect(try await first.publish(Self.row([1], revision: 1), under: old)?.body == nil)
         #expect(try await second.look()?.body == nil)
         #expect(try await second.publish(Self.row([2], revision: 1), under: new)?.body == [2])
-        // The lease is given back with the outcome.
+        // The lease is released with the outcome.
         let next = try await Self.term(of: first)
         #expect(next.epoch == new.epoch + 1)
         #expect(next.before?.body == [2])
@@ -83,7 +83,7 @@ struct RulesBoardTests {
         #expect(published.isDisabled)
         #expect(published.revision == 6 + growth)
         #expect(published.body == [2])
-        // The vendor's next word counts.
+        // The vendor's next answer counts.
         let next = try await Self.term(of: leader)
         let lifted = try #require(await leader.publish(Self.row([2], revision: published.revision + 1), under: next))
         #expect(!lifted.isDisabled)

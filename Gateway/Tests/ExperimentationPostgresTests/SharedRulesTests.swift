@@ -7,7 +7,7 @@ import Testing
 
 @testable import ExperimentationPostgres
 
-/// A vendor's rules that a test has fail.
+/// A vendor's rules that fail when a test wants it.
 private final class FailingRules: RulesetSource {
     let freshness = Freshness(lifetime: .seconds(3_600))
     private let state = Mutex((fetches: 0, fails: true))
@@ -32,7 +32,7 @@ private struct NoRules: Ruleset {
     func decisions(for context: EvaluationContext) -> Decisions { Decisions(catalogue: catalogue, outcomes: []) }
 }
 
-/// A vendor that says nothing of changes, and notes which rules are used.
+/// A vendor that announces no changes, and notes which rules are used.
 private final class NotedRules: ExperimentationProvider, RulesetSource {
     let name = "noted"
     let scope = ""

@@ -35,7 +35,7 @@ struct SharedSwitchTests {
         try await eventually("the status is \(status)") { client.status == status }
     }
 
-    @Test("what one machine hears of it reaches another that asks the vendor nothing, both ways")
+    @Test("a machine that asks the vendor nothing learns from another one that it was turned on or off")
     func shared() async throws {
         let schema = newSchema()
         let stores = [try await opened(schema), try await opened(schema)]

@@ -17,7 +17,7 @@ private func event(_ id: String, of user: String, to destinations: [Destination]
 
 @Suite("Several machines on one database")
 struct SharingTests {
-    /// Takes and settles until nothing is left.
+    /// Leases and settles until nothing is left.
     private static func deliver(
         _ store: any OutboxStore,
         _ owner: Int64,

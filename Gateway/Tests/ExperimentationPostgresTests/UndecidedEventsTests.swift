@@ -32,7 +32,7 @@ struct UndecidedEventsTests {
             #expect(try await store.outbox.append([event("first")], now: start) == [nil])
         }
 
-        /// Has the store hear nothing from a commit on.
+        /// Cuts the store off from a commit's answer on.
         func appendUnheard(_ events: NewEvent...) async throws {
             relay.cut(1, andParts: true)
             let error = await #expect(throws: ExperimentationError.self) {
@@ -69,7 +69,7 @@ struct UndecidedEventsTests {
         _ = try await store.outbox.settle(settlements, under: lease.token, now: start)
     }
 
-    @Test("is known as accepted by the instance that tried, even after its delivery; another one is not")
+    @Test("is known as accepted by the instance that tried, even after its delivery; an event never sent isn't")
     func delivered() async throws {
         let pair = try await Pair()
         try await pair.appendUnheard(event("unheard"))
@@ -83,7 +83,7 @@ struct UndecidedEventsTests {
         await pair.end()
     }
 
-    @Test("isn't taken for accepted if its commit refused it")
+    @Test("doesn't count as accepted if the transaction refused it")
     func refused() async throws {
         let pair = try await Pair()
         _ = try await pair.other.outbox.setConsent([ConsentChange(userID: "eve", isGranted: false)])
@@ -93,7 +93,7 @@ struct UndecidedEventsTests {
         await pair.end()
     }
 
-    @Test("isn't there if the server, after a crash, has yet to assign its transaction's id")
+    @Test("counts as absent if the server, after a crash, has yet to assign its transaction's id")
     func future() async throws {
         let store = try await opened()
         let events = try #require(store.outbox as? PostgresOutboxStore)
@@ -109,10 +109,10 @@ struct UndecidedEventsTests {
         let store = try await opened(connections: 2)
         _ = try await store.outbox.append([event("first")], now: start)
         let events = try #require(store.outbox as? PostgresOutboxStore)
-        // The acceptance stands still in the server for as long as this is held.
+        // The acceptance waits in the server while this lock is held.
         let name = newSchema()
         let lock = try HeldLock(openingOf: name, at: server)
-        // By its own lock: other tests wait in the same server.
+        // Found by its own lock, because other tests wait in the same server.
         let standing = """
             FROM pg_locks AS standing WHERE locktype = 'advisory' AND NOT granted
             AND (classid::bigint << 32 | objid::bigint) = hashtextextended('\(name)', 5551)

@@ -126,8 +126,8 @@ struct AdapterPeerTests {
         arguments: [OFREPConfiguration.Changes.none, .events]
     )
     func conforms(changes: OFREPConfiguration.Changes) async {
-        // The gateway keeps no journal in which a case could count requests, and the vendor behind it says nothing of
-        // plain flags that the gateway could hand on.
+        // The gateway keeps no journal in which a case could count requests, and the vendor behind it tells nothing of
+        // plain flags that the gateway could pass on.
         let unfit = ["coalescing/a-later-refresh-asks-again", "evaluation/metadata-of-a-plain-flag"]
         let cases = ConformanceCase.all.filter { $0.faults.isEmpty && !unfit.contains($0.name) }
         let report = await ConformanceRunner(width: 2).run(cases, against: [GatewaySubject(changes)])
@@ -150,7 +150,7 @@ struct AdapterPeerTests {
         _ = try await client.flush()
         let ledger = try await client.ledger()
         #expect((ledger.delivered, ledger.pending) == (45, 0))
-        // The vendor behind the gateway needs consent, of which the gateway learns by an event.
+        // The vendor behind the gateway needs consent, which the gateway learns of from an event.
         #expect(try await stage.delivered() == [])
         try await session.setConsent(.granted)
         _ = try await client.flush()

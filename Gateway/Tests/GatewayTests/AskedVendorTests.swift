@@ -9,7 +9,7 @@ import Testing
 
 @testable import GatewayServer
 
-/// A vendor that is asked for each user, and that a test can take away.
+/// A vendor that is asked for each user, and that a test can make unreachable.
 final class AskedVendor: ExperimentationProvider, DecisionSource, ChangeSource {
     let name = "asked"
     let scope = ""
@@ -36,7 +36,7 @@ final class AskedVendor: ExperimentationProvider, DecisionSource, ChangeSource {
 
     func setApplicationState(_ applicationState: ApplicationState) {}
 
-    /// Tells of a change.
+    /// Announces a change.
     func tellChange() { _ = listener.withLock { $0 }?.yield(.changed) }
 
     func decisions(for context: EvaluationContext) async throws(ExperimentationError) -> DecisionAnswer {
@@ -94,7 +94,7 @@ struct AskedVendorTests {
         #expect(metrics.contains(#"xp_gateway_decisions_users{tenant="shop"} 2"#))
     }
 
-    @Test("is asked again after it has told of a change, even by a listener that asks at once")
+    @Test("is asked again after it has announced a change, even if a listener asks at once")
     func toldOfChange() async throws {
         let gateway = try await gateway()
         let tag = await ask(gateway).tag
@@ -111,7 +111,7 @@ struct AskedVendorTests {
         await gateway.close()
     }
 
-    @Test("that is away isn't asked by every request, and known users get their last answer")
+    @Test("isn't asked by every request while it is away, and known users get their last answer")
     func away() async throws {
         let gateway = try await gateway()
         #expect(await ask(gateway).status == 200)
@@ -129,7 +129,7 @@ struct AskedVendorTests {
         #expect(metrics.contains(#"xp_gateway_decisions_total{tenant="shop",source="refused"} "#), "\(metrics)")
     }
 
-    @Test("that is switched off has the flags that were seen as DISABLED, and no others")
+    @Test("has exactly the flags seen before, as DISABLED, while it is switched off")
     func switchedOff() async throws {
         func ask(_ gateway: Gateway, _ key: String) async -> (status: Int, body: String) {
             let evaluator = gateway.responder.tenants.tenants[0].evaluator
@@ -143,7 +143,7 @@ struct AskedVendorTests {
         }
         let gateway = try await gateway()
         vendor.set(disabled: true)
-        // Nothing is known, so nothing can be said to be absent.
+        // No flag is known, so none can be reported as absent.
         #expect(await ask(gateway, "number") == (200, "DISABLED"))
         vendor.set(disabled: false)
         time.advance(by: .seconds(600))

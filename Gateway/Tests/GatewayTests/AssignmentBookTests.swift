@@ -8,7 +8,7 @@ import Testing
 @Suite("Assignments in memory")
 struct AssignmentBookTests {
     @Test(
-        "two ids that Unicode takes for equal are two people, however long they are",
+        "two ids that are canonically equivalent are two users, however long they are",
         arguments: ["", String(repeating: "x", count: 200)]
     )
     func exact(rest: String) async throws {
@@ -27,7 +27,7 @@ struct AssignmentBookTests {
         #expect(await book.earlier(of: decomposed).assignments == [:])
     }
 
-    @Test("what is read while a user is being forgotten isn't remembered")
+    @Test("assignments that are read while their user is being forgotten aren't remembered")
     func forgotten() async throws {
         let provider = InMemoryProvider()
         let state = HeldRemoval(baseState: InMemoryStateStore())

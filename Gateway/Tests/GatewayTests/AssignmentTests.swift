@@ -29,7 +29,7 @@ struct AssignmentTests {
             "SELECT count(*) FROM \(site.schema).state WHERE encode(key, 'escape') LIKE 'gateway/assigned/%'"
         )
         #expect(count == "41\n")
-        // Everybody is given the control from now on; who never was here sees it.
+        // All users get the control from now on; a user who was never here shows it.
         try await site.turnRound()
         for instance in instances {
             var number = 0
@@ -73,7 +73,7 @@ struct AssignmentTests {
 }
 
 extension Site {
-    /// Gives the control to everybody, in the vendor's own file.
+    /// Assigns the control to all users, in the vendor's own file.
     func turnRound() async throws { try await change(\.turned) }
 }
 

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A bounded set")
 struct BoundedSetTests {
-    @Test("a member that was removed takes no other's place")
+    @Test("a removed member doesn't use up room")
     func removed() {
         let set = BoundedSet<String>(limit: 4)
         #expect(set.insert("a"))

@@ -21,7 +21,7 @@ struct ConnectionTests {
         ]
     )
     func rules(request: String, status: Int) async throws {
-        // Without a close by the server this would wait for ever.
+        // If the server didn't close the connection, this would wait forever.
         let answer = try await Served.run { WireAnswer(try await $0.wire.talk(request)) }
         #expect(answer.status == status)
         #expect(answer.fields["connection"]?.lowercased() == "close")
@@ -71,7 +71,7 @@ struct ConnectionTests {
         } body: { served in
             try await served.wire.talk("POST \(Self.path) HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n")
         }
-        // On a machine so busy that the deadline comes before the answer, the deadline's word is the only one.
+        // On a machine so busy that the deadline comes before the answer, only the deadline's answer is sent.
         #expect(text.hasPrefix("HTTP/1.1 401 ") || text.hasPrefix("HTTP/1.1 408 "))
         #expect(text.split(separator: "HTTP/1.1 ").count == 1)
     }
@@ -188,7 +188,7 @@ struct ConnectionTests {
         #expect([take(0), take(0), take(0), take(0)] == [nil, nil, nil, 1])
         #expect([take(0.5), take(0.5)] == [nil, 1])
         #expect([take(100), take(100), take(100), take(100)] == [nil, nil, nil, 1])
-        // A clock that comes late takes nothing away.
+        // A clock reading that arrives late takes no tokens away.
         #expect(take(50) == 1)
     }
 

@@ -11,7 +11,7 @@ struct ConsoleTests {
     private static let browser = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
 
-    /// Opens a page, waits for what its script asks for, and gives the document as it is then; on a thread that may wait.
+    /// Opens a page, waits for its script's requests, and returns the resulting document; on a thread that may wait.
     private static func document(at url: String) async throws -> String {
         let profile = FileManager.default.temporaryDirectory.appendingPathComponent("console-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: profile) }
@@ -20,7 +20,7 @@ struct ConsoleTests {
             process.executableURL = URL(fileURLWithPath: browser ?? "")
             process.arguments = [
                 "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=\(profile.path)",
-                // The page's own time, which goes on only once an answer is there.
+                // The page's own time, which advances only once an answer is there.
                 "--virtual-time-budget=5000", "--dump-dom", url,
             ]
             process.standardOutput = output

@@ -3,18 +3,18 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("What says whether the database is away")
+@Suite("The check whether the database is away")
 struct DatabaseSightTests {
-    @Test("each question costs the same, however many came before")
+    @Test("each check costs the same, however many came before")
     func flat() async {
         let sight = DatabaseSight { false }
-        // One wrapper more with each question would have overflowed the stack by now.
+        // One more wrapper for each check would have overflowed the stack by now.
         for _ in 0..<300_000 where sight.isAway { Issue.record("it isn't away") }
         sight.see { true }
         #expect(sight.isAway)
     }
 
-    @Test("so does each handing over")
+    @Test("each handover to the database costs the same, however many came before")
     func carrying() async {
         let carrying = Carrying()
         let waiting = Waiting()

@@ -17,7 +17,7 @@ private struct FullOutbox: OutboxStoreDecorator {
     }
 }
 
-@Suite("The mark of a denial for which the file had no room")
+@Suite("The mark of a denial that didn't fit into the file")
 struct DenialMarkTests {
     private static func taken(
         _ id: String,
@@ -30,7 +30,7 @@ struct DenialMarkTests {
         ]
     }
 
-    @Test("it goes when the database has the denial, so that a later grant counts in the next outage")
+    @Test("it is removed once the database has the denial, so that a later grant counts in the next outage")
     func gone() async throws {
         let (isAway, refusals) = (Shared(true), Shared(1))
         let client = try await ExperimentationClient(provider: Served.publisher())
@@ -52,7 +52,7 @@ struct DenialMarkTests {
         }
         let denial = Self.taken("no", .consentChanged(granted: false))
         #expect(await refusal(denial) == .outboxFull)
-        // It has been said, although it has to be sent again.
+        // The denial has been stated, although it has to be sent again.
         #expect(await refusal(Self.taken("1", .installed)) == .consentDenied)
         isAway.change { $0 = false }
         #expect(await refusal(denial) == nil)

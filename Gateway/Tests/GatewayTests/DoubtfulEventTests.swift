@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("Events of which the store's word was lost")
+@Suite("Events whose answer from the store was lost")
 struct DoubtfulEventTests {
     private static func event(_ id: String, consent: Consent = .granted) -> EventRequest {
         let user = User(id: "ada", consent: consent)
@@ -32,7 +32,7 @@ struct DoubtfulEventTests {
     }
 
     @Test(
-        "one that was stored although its acceptance failed is found when it is sent again",
+        "an event that was stored although its acceptance failed is found when it is sent again",
         arguments: [false, true]
     )
     func stored(isShared: Bool) async throws {
@@ -44,7 +44,7 @@ struct DoubtfulEventTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("it is found after midnight, too", arguments: [false, true])
+    @Test("such an event is found after midnight, too", arguments: [false, true])
     func midnight(isShared: Bool) async throws {
         // Two seconds before midnight.
         let time = ManualTime(now: Date(timeIntervalSince1970: 1_795_305_598))
@@ -57,7 +57,7 @@ struct DoubtfulEventTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("one that was accepted but couldn't be recorded is accepted once, also after it was delivered")
+    @Test("an event that was accepted but couldn't be recorded is accepted once, even after its delivery")
     func unrecorded() async throws {
         let (intake, client, provider) = try await Self.opened(settings: 2)
         let state = intake.seen.state
@@ -72,7 +72,7 @@ struct DoubtfulEventTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("one that was certainly refused leaves no claim, so that any instance accepts it later")
+    @Test("an event that was certainly refused leaves no claim, so that any instance accepts it later")
     func refused() async throws {
         let (intake, client, _) = try await Self.opened(isShared: true)
         let outcome = await intake.take([.success(Self.event("a", consent: .denied))])

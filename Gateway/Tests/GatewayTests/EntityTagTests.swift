@@ -29,7 +29,7 @@ struct EntityTagTests {
         #expect(Self.tag.text == "\"27b6c6f83545395293398c61530abbe4\"")
     }
 
-    /// A small random source that gives the same numbers in each run.
+    /// A small random source with the same numbers in each run.
     private struct Numbers: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {
@@ -40,7 +40,7 @@ struct EntityTagTests {
         }
     }
 
-    /// How many steps the model takes: all of them where the full figures are asked for.
+    /// How many steps the model takes: all of them in a soak run.
     private static let steps = ProcessInfo.processInfo.environment["SOAK"] == "1" ? 1_000_000 : 20_000
 
     @Test("no 304 is wrong and no 200 is needless, across configurations, contexts, orders and instances")

@@ -127,10 +127,10 @@ struct EvaluationTests {
     }
 
     @Test(
-        "an answer of the vendor's that can't be used is no fault of the request's",
+        "an unusable answer of the vendor isn't blamed on the request",
         arguments: [
             ExperimentationError(.parseError, "x"), ExperimentationError(.tooLarge, "x"),
-            // Rules are fetched without a user, so no user's attributes can be what is too large.
+            // Rules are fetched without a user, so it can't be a user's attributes that are too large.
             ExperimentationError(.tooLarge, "x", cause: RefusingStatus(431)),
         ]
     )
@@ -153,7 +153,9 @@ struct EvaluationTests {
         }
     }
 
-    @Test("while switched off, a flag is said to be absent only if flags were seen, also before a reload")
+    @Test(
+        "while the vendor is switched off, a flag is reported as absent only if flags were seen, even before a reload"
+    )
     func switchedOff() async throws {
         let provider = InMemoryProvider(flags: Served.flags)
         var tenant = Served.tenant()
@@ -181,7 +183,7 @@ struct EvaluationTests {
         #expect(await status("nothing") == 404)
     }
 
-    @Test("attributes that the vendor refuses as too large are the request's fault")
+    @Test("attributes that the vendor refuses as too large are blamed on the request")
     func largeAttributes() {
         let error = ExperimentationError(.tooLarge, "x", cause: RefusingStatus(413))
         #expect(ProtocolError(error) == ProtocolError(.invalidContext, "x"))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayServer
 
-/// Where the validator of the command line's tests finds schemas: here, both of them as one, because it follows no reference into
+/// Where the validator of the command line's tests finds schemas: both of them as one, because it follows no reference into
 /// another file.
 enum Tool {
     static let root: URL = {
@@ -32,7 +32,7 @@ enum Tool {
 
 @Suite("The schema of events")
 struct EventSchemaTests {
-    @Test("what bulk answers name is served, and is what is documented")
+    @Test("the schema that bulk answers name is served, and equals the documented one")
     func served() async throws {
         try await Served.run { served in
             let bulk = try await served.wire.post(

@@ -132,7 +132,7 @@ struct EventTests {
         }
     }
 
-    @Test("what an earlier version wrote of an event counts as with stated consent")
+    @Test("an event written by an earlier version counts as stating consent")
     func earlierForm() throws {
         let user = User(id: "ada", consent: .granted)
         for isStated in [true, false] {
@@ -153,7 +153,7 @@ struct EventTests {
         let time = ManualTime()
         let seen = SeenEvents(state: store.state, time: time, isShared: false)
         let user = User(id: "ada", consent: .granted)
-        // As if the process had ended here: the request is written down, one of its two events is accepted.
+        // As if the process had ended here: the request is recorded, and one of its two events is accepted.
         try await seen.begin([SeenEvents.digest("a"), SeenEvents.digest("b")], request: "r")
         try await client.track(.installed, for: user, id: "a")
         let intake = try await EventIntake(client, seen: seen)
@@ -166,7 +166,7 @@ struct EventTests {
     }
 
     @Test(
-        "an id that an instance which is gone had claimed is taken over, and its event is accepted unless it is there"
+        "an id claimed by an instance that is gone is taken over, and its event is accepted unless it is stored already"
     )
     func takenOver() async throws {
         let store = ClientStore.inMemory()
@@ -186,7 +186,7 @@ struct EventTests {
         func take(_ id: String) async throws -> [EventOutcome] {
             await intake.take(try EventsRequest(body: Array(Self.event(id).utf8), consent: .granted).events)
         }
-        // Until its claim is over, it may be alive.
+        // Until its claim expires, the other instance may be alive.
         guard case .refused(let refusal)? = try await take("there").first else {
             Issue.record("it was taken too early")
             return

@@ -9,12 +9,12 @@ import Testing
 
 @Suite("A tenant that can't be opened", .serialized)
 struct FailedOpeningTests {
-    @Test("attempts that fail behind the store leave no connection behind")
+    @Test("an attempt that fails after the store was opened leaves no connection behind")
     func connections() async throws {
         let server = try PostgresServer.shared
         let name = "f" + UUID().uuidString.replacing("-", with: "").lowercased()
         let store = try await PostgresStore.open(server.url, options: PostgresStoreOptions(schema: name))
-        // A request that a crash interrupted, so that the intake reads what waits, which this role may not.
+        // A request that a crash interrupted, so that the intake reads waiting events, which this role may not.
         try await store.state.setValue(Array("0 digest".utf8), for: "gateway/begun/request")
         await store.close()
         try server.ask(
@@ -54,7 +54,7 @@ struct FailedOpeningTests {
         #expect(open == [], "the file is closed")
     }
 
-    @Test("tables that another machine has locked hold up no reload and no end, and are used as soon as they can be")
+    @Test("tables locked by another machine delay neither a reload nor the shutdown, and are used as soon as possible")
     func late() async throws {
         let server = try PostgresServer.shared
         let names = (0..<2).map { _ in "f" + UUID().uuidString.replacing("-", with: "").lowercased() }
@@ -94,14 +94,14 @@ struct FailedOpeningTests {
         #expect(try server.ask("SELECT to_regclass('\(names[1]).store') IS NOT NULL") == "t\n")
     }
 
-    @Test("listeners are told when the shared database is used from now on: what they were answered was stale")
+    @Test("listeners are notified once the shared database is in use, because their answers were stale")
     func announced() async throws {
         let server = try PostgresServer.shared
         let name = "f" + UUID().uuidString.replacing("-", with: "").lowercased()
         let lock = try HeldLock(openingOf: name, at: server)
         var tenant = Served.tenant()
         tenant.store = .postgres(SharedDatabase(url: server.url, schema: name))
-        // It has no rules, whose first ones would be announced by themselves.
+        // The vendor publishes no rules, whose arrival would be announced anyway.
         try await Served.run(over: Asked()) { [tenant] in
             $0.tenants = [tenant]
         } body: { served in
@@ -116,7 +116,7 @@ struct FailedOpeningTests {
         }
     }
 
-    @Test("a database that is there and can't be used is reported, once")
+    @Test("a database that can be reached but not used is reported once")
     func reported() async throws {
         let server = try PostgresServer.shared
         let name = "f" + UUID().uuidString.replacing("-", with: "").lowercased()

@@ -8,7 +8,7 @@ import Testing
 @Suite("Encoded flags")
 struct FlagFormTests {
     @Test(
-        "a flag that fails has the protocol's code if there is one for it, and its status where it is asked for alone",
+        "a failed flag has the protocol's code if there is one, and the matching status in a single evaluation",
         arguments: [
             (.parseError, "PARSE_ERROR", 400), (.targetingKeyMissing, "TARGETING_KEY_MISSING", 400),
             (.invalidContext, "INVALID_CONTEXT", 400), (.flagNotFound, "FLAG_NOT_FOUND", 404),

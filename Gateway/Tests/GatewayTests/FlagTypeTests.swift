@@ -5,7 +5,7 @@ import Testing
 
 @testable import GatewayServer
 
-/// A vendor that is asked for each user, and gives each a price of their own.
+/// A vendor that is asked for each user, and has a separate price for each.
 struct Asked: ExperimentationProvider, DecisionSource {
     let name = "asked"
     let scope = ""

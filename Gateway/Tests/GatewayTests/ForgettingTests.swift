@@ -34,7 +34,7 @@ struct ForgettingTests {
             #expect(try await Self.keys(state) == left)
             time.advance(by: .seconds(86_400))
         }
-        // What earlier runs have left, however long ago, is deleted as well: some days with each look.
+        // Ids left by earlier runs, however old, are deleted as well: some days with each look.
         let old = seen.key("old", day: seen.today - 300)
         try await state.setValue([1], for: old)
         let next = try await EventIntake(client, seen: seen)
@@ -42,7 +42,7 @@ struct ForgettingTests {
         #expect(Set(try await Self.keys(state)) == [seen.key(SeenEvents.digest("3"), day: days[3]), old])
         for _ in 0..<50 { try await next.forget() }
         #expect(try await Self.keys(state) == [seen.key(SeenEvents.digest("3"), day: days[3])])
-        // That was all of this day.
+        // That day is done.
         try await state.setValue([1], for: old)
         try await next.forget()
         #expect(try await Self.keys(state).contains(old))

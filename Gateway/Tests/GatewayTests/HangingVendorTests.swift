@@ -18,7 +18,7 @@ struct HangingVendorTests {
         #"{"key":"value","reason":"\#(reason)","value":0,"variant":"v"}"#
     }
 
-    /// Serves the vendor, whose rules are there, and holds nothing back at the end.
+    /// Serves the vendor once its rules are there, and holds no answer back at the end.
     private func served(_ body: @escaping @Sendable (Served) async throws -> Void) async throws {
         let vendor = vendor
         try await Served.run(over: vendor, time: time) { served in
@@ -47,7 +47,7 @@ struct HangingVendorTests {
         return answer
     }
 
-    @Test("when rules expire and no new ones come, the old ones answer after two seconds, and then at once")
+    @Test("when rules expire and no new ones arrive, the old ones answer after two seconds, and from then on at once")
     func expired() async throws {
         let (vendor, time) = (vendor, time)
         try await served { served in
@@ -59,7 +59,7 @@ struct HangingVendorTests {
                 return first.value != nil
             }
             #expect(first.value?.body == Self.body("STALE"))
-            // Nothing advances the clock any more.
+            // Nothing advances the clock from here on.
             let second = Self.ask(served)
             try await eventually("the second answer", within: .seconds(20)) { second.value != nil }
             #expect(second.value?.body == Self.body("STALE"))

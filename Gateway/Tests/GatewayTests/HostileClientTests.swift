@@ -20,7 +20,7 @@ struct HostileClientTests {
         try await Served.run {
             $0.limits.idleTime = .seconds(2)
         } body: { served in
-            // Without a close by the gateway this would wait for ever.
+            // If the gateway didn't close the connection, this would wait forever.
             async let slow = served.wire.talk(beginning)
             let status = try await served.wire.post(Self.path, Self.ada).status
             #expect(status == 200)
@@ -85,7 +85,7 @@ struct HostileClientTests {
     )
     func bodyOfGET(field: String, path: String) async throws {
         try await Served.run { served in
-            // The body never comes, so that whoever waits for it answers that it took too long.
+            // The body never comes, so a server that waits for it answers that it took too long.
             let head = "GET \(path) HTTP/1.1\r\nHost: a\r\n\(field)\r\n\r\n"
             let text = try await served.wire.talk(head) { $0.contains("\r\n\r\n") }
             #expect(WireAnswer(text).status == 401)
@@ -214,7 +214,7 @@ struct HostileClientTests {
 
 /// The memory of this process.
 enum Memory {
-    /// What is in memory, in bytes.
+    /// The resident memory in bytes.
     static var resident: Int {
         let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
         let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0

@@ -34,7 +34,7 @@ struct HotRouteTests {
 
     @Test("answers within the event loop equal the others in status, fields and body")
     func same() async throws {
-        // The first one's rules are valid for an hour; the other's never are, so that each answer is waited for.
+        // The first gateway's rules are valid for an hour; the other's never are, so each answer is waited for.
         let answers = try await [Served.publisher(), Served.publisher(validFor: .zero)].asyncMap { provider in
             try await Served.run(over: provider, provider) {
                 $0.origins = ["https://shop.example"]
@@ -135,7 +135,7 @@ struct HotRouteTests {
             ],
             freshness: Freshness(lifetime: .seconds(3_600))
         )
-        // A clock that stands still: an answer doesn't wait for the store for longer than a second.
+        // A stopped clock, because an answer doesn't wait for the store for longer than a second.
         try await Served.run(over: provider, provider, time: ManualTime()) { served in
             let responder = served.gateway.responder
             _ = try await served.wire.post("\(Self.path)/text", #"{"context":{"targetingKey":"first"}}"#)
@@ -144,10 +144,10 @@ struct HotRouteTests {
             #expect(Self.answer(responder, head, ByteBuffer(string: body)) == nil)
             #expect(try await served.wire.post("\(Self.path)/button", body).status == 200)
             #expect(Self.answer(responder, head, ByteBuffer(string: body)) != nil)
-            // Nothing is kept of one who denies, so nothing is waited for.
+            // Nothing is stored of a user who denies consent, so nothing is waited for.
             let denied = #"{"context":{"targetingKey":"eve","consent":false}}"#
             #expect(Self.answer(responder, head, ByteBuffer(string: denied)) != nil)
-            // However often a user is told, the variation is one exposure.
+            // However often a user reads it, the variation is exposed once.
             try await served.client.untilStored()
             let waiting = try await served.client.waitingEvents().map(\.envelope.identity.id)
             #expect(waiting == ["ada"])
@@ -179,7 +179,7 @@ struct HotRouteTests {
             let request =
                 "POST \(Self.path)/text HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer t0ken\r\n"
                 + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
-            // Without a close by the gateway this would wait for ever.
+            // If the gateway didn't close the connection, this would wait forever.
             let text = try await served.wire.talk(request + request)
             #expect(text.components(separatedBy: "HTTP/1.1 200").count == 3)
         }

@@ -7,11 +7,11 @@ import Testing
 
 @testable import GatewayServer
 
-/// How many, counted by several tasks.
+/// A number that several tasks count.
 private final class Count: Sendable {
     private let state = Mutex(0)
 
-    /// Counts on, and gives what it is then.
+    /// Adds one and returns the result.
     func add(_ count: Int) -> Int {
         state.withLock { state in
             state += count
@@ -36,7 +36,7 @@ struct InstancesTests {
 
     @Test("with two or three instances, one of them killed, every event is accepted and delivered", arguments: [2, 3])
     func killed(count: Int) async throws {
-        // Longer than a delivery takes on a busy machine, so that only what the dead one had in hand is sent again.
+        // Longer than a delivery takes on a busy machine, so only events leased by the killed instance are sent again.
         let site = try await Site(lease: 10)
         var instances: [Instance] = []
         for _ in 0..<count { instances.append(try await site.instance()) }
@@ -50,7 +50,7 @@ struct InstancesTests {
                     for number in requests where number % 6 == lane {
                         let body = Self.request(number)
                         var place = number
-                        // To another one, until one has taken it.
+                        // To another instance, until one has accepted it.
                         try await eventually("event \(number) is accepted") {
                             defer { place += 1 }
                             return (try? await wires[place % count].post("/v1/events", body, token: "test").status)
@@ -64,19 +64,19 @@ struct InstancesTests {
         }
         let expected = Set(requests.flatMap { number in (0..<2).map { "goal-\(number)-\($0)" } })
         try await site.mock.wait(within: .seconds(120)) { Set(Site.goals(in: $0).keys) == expected }
-        // What the dead one sent and hadn't settled is sent again by another, once the lease is over.
+        // Events that the killed instance sent and hadn't settled are sent again by another, once the lease expires.
         try await eventually("nothing is left to deliver", within: .seconds(120)) {
             try PostgresServer.shared.ask("SELECT count(*) FROM \(site.schema).delivery") == "0\n"
         }
         for instance in instances.dropFirst() { #expect(try await instance.child.end() == 0) }
-        // Only what the one that was killed had in hand may have been sent twice, under the same ids.
+        // Only events leased by the killed instance may have been sent twice, under the same ids.
         #expect(site.goals().values.filter { $0 > 1 }.count <= 2 * 20)
         await site.end()
     }
 
     @Test("an event sent to all instances at once is accepted by one of them")
     func once() async throws {
-        // Longer than any delivery takes: none is repeated by another because it seemed to be gone.
+        // Longer than any delivery takes, so no instance repeats another's because that seemed to be gone.
         let site = try await Site(lease: 60)
         var instances: [Instance] = []
         for _ in 0..<3 { instances.append(try await site.instance()) }
@@ -93,7 +93,7 @@ struct InstancesTests {
                 try await group.waitForAll()
             }
         }
-        // What the vendor didn't take in time on a busy machine is sent again later, not by the end of an instance.
+        // What the vendor accepts too late on a busy machine is sent again later, not when an instance ends.
         try await site.mock.wait(within: .seconds(120)) { Site.goals(in: $0).count == 40 }
         for instance in instances { #expect(try await instance.child.end() == 0) }
         #expect(site.goals().values.filter { $0 != 1 } == [])
@@ -107,7 +107,7 @@ struct InstancesTests {
         let (first, second) = (try await site.instance(), try await site.instance())
         let denial = #"{"id":"d","user":{"id":"u1","consent":true},"event":{"type":"consentChanged","granted":false}}"#
         #expect(try await first.wire.post("/v1/events", denial, token: "test").status == 200)
-        // Who says nothing is known by what they said elsewhere.
+        // A request without consent uses what the user stated at another instance.
         let event = #"{"id":"e","user":{"id":"u1"},"event":{"type":"goalCompleted","name":"goal-1-0"}}"#
         let answer = try await second.wire.post("/v1/events", event, token: "test")
         #expect(answer.body.contains("CONSENT_DENIED"), "\(answer)")

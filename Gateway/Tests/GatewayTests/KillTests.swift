@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The program")
 struct KillTests {
-    /// A configuration whose vendor takes nothing, so that what was accepted stays where it can be counted.
+    /// A configuration whose vendor accepts no events, so that accepted events stay where they can be counted.
     private static func configuration(in folder: URL) throws -> String {
         let vendor = #"""
             {"vendor":"flagship","environmentID":"bkk9glocmjcg0vtmdlng","apiKey":"key","mode":"bucketing",
@@ -120,7 +120,7 @@ struct KillTests {
         #expect(try await child.end() == 0)
     }
 
-    @Test("SIGHUP while the tenants are being opened is heeded as soon as they are")
+    @Test("SIGHUP while the tenants are being opened takes effect once they are open")
     func early() async throws {
         let (folder, path) = try Self.configured()
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("A reload that the gateway's end overtakes")
+@Suite("A reload during which the gateway shuts down")
 struct LateReloadTests {
-    /// A vendor that a test starts when it likes.
+    /// A vendor that starts when a test lets it.
     private struct SlowVendor: ExperimentationProvider {
         let vendor = Served.publisher()
         private let asked = AsyncStream.makeStream(of: Void.self)
@@ -18,7 +18,7 @@ struct LateReloadTests {
         var scope: String { vendor.scope }
         var capabilities: Set<Capability> { vendor.capabilities }
 
-        /// Waits until its start is asked for.
+        /// Waits until its start is requested.
         func untilAsked() async { for await _ in asked.stream {} }
 
         func goOn() { door.continuation.finish() }
@@ -30,7 +30,7 @@ struct LateReloadTests {
         }
     }
 
-    /// A gateway with one tenant; another one is the slow vendor's.
+    /// A gateway with one tenant; a second tenant would have the slow vendor.
     private static func gateway(
         _ slow: SlowVendor,
         environment: ClientEnvironment = ClientEnvironment()
@@ -41,7 +41,7 @@ struct LateReloadTests {
         ) { tenant in tenant.name == "late" ? slow : Served.publisher() as any ExperimentationProvider }
     }
 
-    @Test("what it opens is closed")
+    @Test("connections that it opens are closed")
     func closed() async throws {
         let slow = SlowVendor()
         let gateway = try await Self.gateway(slow)
@@ -58,7 +58,7 @@ struct LateReloadTests {
         await gateway.close()
     }
 
-    @Test("what it replaces is closed at once, not after ten seconds")
+    @Test("connections that it replaces are closed at once, not after ten seconds")
     func replaced() async throws {
         let slow = SlowVendor()
         let gateway = try await Self.gateway(slow, environment: ClientEnvironment(time: ManualTime()))
@@ -70,7 +70,7 @@ struct LateReloadTests {
         try await eventually("the former tenant is closed") { gateway.retiring.withLock(\.isEmpty) }
     }
 
-    @Test("what it opens while the gateway drains takes no listeners")
+    @Test("connections that it opens while the gateway drains accept no listeners")
     func drained() async throws {
         let slow = SlowVendor()
         let gateway = try await Self.gateway(slow)

@@ -44,7 +44,7 @@ struct MeanwhileConsentTests {
         return EventRequest(id: id, user: user, isConsentStated: isStated, event: event, date: nil)
     }
 
-    /// What becomes of events that are taken one after another: the code of a refusal, or what else.
+    /// The outcomes of events that are accepted one after another: the code of a refusal, or another outcome.
     private static func outcomes(_ events: [EventRequest], of meanwhile: Meanwhile) async -> [String] {
         var outcomes: [String] = []
         for event in events {
@@ -72,7 +72,7 @@ struct MeanwhileConsentTests {
         return handed.value
     }
 
-    @Test("a grant that is sent once more doesn't undo the denial that came after it")
+    @Test("a grant that is sent again doesn't undo the denial that came after it")
     func repeated() async throws {
         let isAway = Shared(true)
         let meanwhile = try await Self.opened(isAway: isAway)
@@ -87,12 +87,12 @@ struct MeanwhileConsentTests {
             ]
         )
         #expect(try await Self.handed(by: meanwhile, isAway) == ["yes", "no"])
-        // From here on it is the database that knows.
+        // From here on the database decides.
         #expect(await Self.outcomes([Self.event("3")], of: meanwhile) == ["3 accepted"])
         await meanwhile.close()
     }
 
-    @Test("what a denial kept in the file from being handed over undoes no denial when it is sent again")
+    @Test("a grant that a denial kept from being handed over doesn't undo the denial when it is sent again")
     func repeatedAfterwards() async throws {
         let isAway = Shared(true)
         let meanwhile = try await Self.opened(isAway: isAway)
@@ -124,7 +124,7 @@ struct MeanwhileConsentTests {
         await meanwhile.close()
     }
 
-    @Test("a denial is answered while the database hangs, and the vendor is told of it once")
+    @Test("a denial is answered while the database hangs, and the vendor is notified of it once")
     func hanging() async throws {
         let isAway = Shared(true)
         let meanwhile = try await Self.opened(isAway: isAway)
@@ -157,7 +157,7 @@ struct MeanwhileConsentTests {
         await meanwhile.close()
     }
 
-    @Test("a default of the tenant doesn't undo a denial; the user's own word does")
+    @Test("a default of the tenant doesn't undo a denial; consent stated by the user does")
     func unstated() async throws {
         let isAway = Shared(true)
         let meanwhile = try await Self.opened(isAway: isAway)
@@ -176,7 +176,7 @@ struct MeanwhileConsentTests {
         await meanwhile.close()
     }
 
-    @Test("a grant for which the file has no room doesn't undo a denial")
+    @Test("a grant that doesn't fit into the file doesn't undo a denial")
     func full() async throws {
         let meanwhile = try await Self.opened()
         let large = String(repeating: "x", count: Self.room)
@@ -190,7 +190,7 @@ struct MeanwhileConsentTests {
         await meanwhile.close()
     }
 
-    @Test("while a grant is being accepted, what it belongs to is neither handed over nor given up")
+    @Test("while a user's grant is being accepted, the user's events are neither handed over nor discarded")
     func unsettled() async throws {
         let marks = DenialMarks(InMemoryStateStore())
         let standings = Shared<[DenialMarks.Standing]>([])
@@ -211,7 +211,7 @@ struct MeanwhileConsentTests {
         #expect(standings.value == [.free, .denied, .unsettled, .denied, .unsettled, .free])
     }
 
-    @Test("what belongs to a user whose mark can't be read is neither handed over nor given up")
+    @Test("events of a user whose mark can't be read are neither handed over nor discarded")
     func unread() async throws {
         let readings = Shared(0)
         let marks = DenialMarks(FailingState(baseState: InMemoryStateStore(), readings: readings))
@@ -221,7 +221,7 @@ struct MeanwhileConsentTests {
         #expect(await marks.standing(of: "ada") == .denied)
     }
 
-    @Test("who ends a denial leaves a later one alone")
+    @Test("ending a denial doesn't end a later one")
     func later() async throws {
         let marks = DenialMarks(InMemoryStateStore())
         try await marks.set(by: Self.consent(false, "no"))
@@ -274,13 +274,13 @@ struct MeanwhileConsentTests {
             }
         }
         #expect(await marks.standing(of: "ada") == .free)
-        // Of a grant that was refused, nothing stays.
+        // A refused grant leaves nothing behind.
         try await marks.set(by: Self.consent(false, "no"))
         try? await marks.end(by: Self.event("3", .granted)) { () async throws(ExperimentationError) in
             throw ExperimentationError(.outboxFull, "There is no room.")
         }
         #expect(await marks.standing(of: "ada", for: Self.event("3", .granted)) == .denied)
-        // Nor if another one with an unknown outcome was listed beside it.
+        // Nor if another one with an unknown outcome was listed with it.
         try? await marks.end(by: Self.event("4", .granted)) { () async throws(ExperimentationError) in
             try? await marks.end(by: Self.event("5", .granted)) { () async throws(ExperimentationError) in
                 throw ExperimentationError(.timeout, "There was no answer.")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("The file for what is accepted while the database is away")
+@Suite("The file for events and assignments accepted while the database is away")
 struct MeanwhileFileTests {
     /// A file with room for so many bytes, and the database that it waits for.
     private static func opened(bytes: Int, isAway: Shared<Bool>) async throws -> Meanwhile {
@@ -59,7 +59,7 @@ struct MeanwhileFileTests {
         AssignmentRecord(userID: "u\(number)", assignments: EarlierAssignments(["e": "v"]))
     }
 
-    /// Hands over what waits, and knows the file in turn, as a tenant's connection does.
+    /// Hands over waiting events, and references the file, as a tenant's connection does.
     private final class Carrier: Sendable {
         let meanwhile: Meanwhile
 
@@ -68,7 +68,7 @@ struct MeanwhileFileTests {
         func hand(_ parcels: [Parcel]) -> [Verdict] { Array(repeating: .outage(), count: parcels.count) }
     }
 
-    @Test("a closed file releases what handed its contents over, so that a reload leaves no file open")
+    @Test("a closed file releases the handler that takes its contents, so that a reload leaves no file open")
     func closed() async throws {
         weak var left: Meanwhile?
         do {
@@ -116,7 +116,7 @@ struct MeanwhileFileTests {
         await meanwhile.close()
     }
 
-    @Test("while the database is away, a user's exposure goes into the file once, and none of one who denies")
+    @Test("while the database is away, a user's exposure goes into the file once, and never if the user denies consent")
     func exposures() async throws {
         let isAway = Shared(true)
         let meanwhile = try await Self.opened(bytes: 1_000_000, isAway: isAway)
@@ -155,7 +155,7 @@ struct MeanwhileFileTests {
         await meanwhile.close()
     }
 
-    @Test("until what waits is handed over, exposures join it, so that a denial among it counts")
+    @Test("until the waiting events are handed over, exposures wait behind them, so that a denial among them counts")
     func exposuresInLine() async throws {
         let isAway = Shared(true)
         let meanwhile = try await Self.opened(bytes: 1_000_000, isAway: isAway)
@@ -178,13 +178,13 @@ struct MeanwhileFileTests {
         }
         try await client.untilStored()
         #expect(try await client.waitingEvents().map(\.envelope.identity.id) == [])
-        // The denial, and what is bob's.
+        // The denial, and bob's exposure.
         #expect(meanwhile.count == 2)
         await client.shutdown(within: .zero)
         await meanwhile.close()
     }
 
-    @Test("an exposure that a denial has kept out is taken once the user consents")
+    @Test("an exposure that a denial has kept out is accepted once the user consents")
     func exposureAfterDenial() async throws {
         let meanwhile = try await Self.opened(bytes: 1_000_000, isAway: Shared(true))
         func consent(_ isGranted: Bool) -> EventRequest {
@@ -208,7 +208,7 @@ struct MeanwhileFileTests {
         await meanwhile.close()
     }
 
-    @Test("the same assignments of a user are taken once")
+    @Test("equal assignments of a user are accepted once")
     func assignments() async throws {
         let meanwhile = try await Self.opened(bytes: 1_000_000, isAway: Shared(true))
         for _ in 0..<5 { await meanwhile.take(Self.record(1)) }
@@ -217,14 +217,14 @@ struct MeanwhileFileTests {
         await meanwhile.close()
     }
 
-    @Test("assignments and an exposure that found no room are taken once there is some")
+    @Test("assignments and an exposure that didn't fit are accepted once there is room")
     func roomAgain() async throws {
         let isAway = Shared(true)
         let meanwhile = try await Self.opened(bytes: 1_000_000, isAway: isAway)
         meanwhile.hand(over: { $0.map { _ in .delivered } })
         let last = try #require(await Self.firstWithoutRoom(in: meanwhile))
         let exposure = Exposure(
-            // Larger than assignments, which have no room any more.
+            // Larger than assignments, for which there is no longer room.
             assignment: Assignment(
                 experiment: Experiment(id: String(repeating: "b", count: 2_000)),
                 variation: Variation(id: "blue")

@@ -32,7 +32,7 @@ struct MeanwhileOrderTests {
         ) { _ in ClientStore(outbox: outbox, state: InMemoryStateStore()) }
     }
 
-    /// Lets a file hand over what it has, and says what that was.
+    /// Lets a file hand over its events, and returns their ids.
     private static func handed(by meanwhile: Meanwhile) async throws -> [String] {
         let handed = Shared<[String]>([])
         meanwhile.hand { parcels in
@@ -46,7 +46,7 @@ struct MeanwhileOrderTests {
         return handed.value
     }
 
-    @Test("what follows one of its user for which the file has no room waits for it")
+    @Test("an event behind one of the same user that doesn't fit into the file is refused as well")
     func behindOneWithoutRoom() async throws {
         let meanwhile = try await Self.opened(bytes: 10_000)
         let client = try await ExperimentationClient(provider: Served.publisher())
@@ -86,7 +86,7 @@ struct MeanwhileOrderTests {
         await meanwhile.close()
     }
 
-    @Test("one that this instance accepted before the outage is recognized, and undoes no later denial")
+    @Test("an event that this instance accepted before the outage is recognized, and undoes no later denial")
     func repeatedFromBefore() async throws {
         let isAway = Shared(false)
         let meanwhile = try await Self.opened(isAway: isAway)
@@ -117,7 +117,9 @@ struct MeanwhileOrderTests {
         await meanwhile.close()
     }
 
-    @Test("what may be in the file, although its acceptance failed, is waited for until the file is empty")
+    @Test(
+        "an event that may be in the file although its acceptance failed holds back later ones until the file is empty"
+    )
     func doubtful() async throws {
         let isAway = Shared(true)
         let outbox = SilentOutbox(base: InMemoryOutboxStore(), losses: Shared(1))
@@ -128,14 +130,14 @@ struct MeanwhileOrderTests {
         }
         #expect(refusal.code == .store)
         isAway.change { $0 = false }
-        // What comes now would overtake it otherwise.
+        // An event accepted now would overtake it otherwise.
         #expect(meanwhile.isNeeded)
         #expect(await meanwhile.take(Self.event("1")) == .repeated)
         #expect(try await Self.handed(by: meanwhile) == ["1"])
         await meanwhile.close()
     }
 
-    @Test("what is being written while the file is counted isn't forgotten")
+    @Test("an event that is being written while the file is counted isn't forgotten")
     func counted() {
         let waiting = Waiting()
         func count(since changes: Int) -> Int {

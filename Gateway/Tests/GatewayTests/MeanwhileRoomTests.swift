@@ -7,9 +7,9 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("The room of the file for what is accepted while the database is away")
+@Suite("The space in the file for events and assignments accepted while the database is away")
 struct MeanwhileRoomTests {
-    /// Events of one kind; each kind has another share of what SQLite writes beside an event's text.
+    /// Events of one kind; kinds differ in how much SQLite writes in addition to an event's text.
     enum Kind: String, CaseIterable {
         case small
         case large
@@ -29,7 +29,7 @@ struct MeanwhileRoomTests {
     }
 
     @Test(
-        "what a file accepted is all handed over, however small its limit, in one outage after another",
+        "everything that a file accepted is handed over, however small its limit, in one outage after another",
         arguments: [20_000, 60_000, 200_000, 1_000_000],
         Kind.allCases
     )
@@ -69,9 +69,9 @@ struct MeanwhileRoomTests {
         await meanwhile.close()
     }
 
-    /// Gives a file events until it refuses one.
+    /// Adds events to a file until it refuses one.
     ///
-    /// - Returns: Why it does; `nil` if it takes them all.
+    /// - Returns: The reason for the refusal; `nil` if it accepts all.
     private static func fill(
         _ meanwhile: Meanwhile,
         _ kind: Kind,
@@ -88,7 +88,7 @@ struct MeanwhileRoomTests {
         return nil
     }
 
-    @Test("an exposure that the file's state has no room for is counted as dropped, and taken once there is some")
+    @Test("an exposure that the file's state has no room for is counted as dropped, and accepted once there is room")
     func fullState() async throws {
         let state = FailingState(baseState: InMemoryStateStore(), claims: Shared(1))
         let meanwhile = try await Meanwhile(

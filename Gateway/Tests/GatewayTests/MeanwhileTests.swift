@@ -47,7 +47,7 @@ struct MeanwhileTests {
             }
             #expect(try await instance.flag("checkout-color", of: "nobody-yet").body.contains("green"))
         }
-        // One that has been accepted is told from a repetition, now and afterwards.
+        // An event that was accepted is recognized when it is repeated, now and afterwards.
         #expect(try await instances[0].goal(0, of: "user-0").body.contains("repeated"))
         #expect(site.goals() == [:])
         try site.database.pause(false)
@@ -94,7 +94,7 @@ struct MeanwhileTests {
         try await eventually("the denial has reached the database") {
             try site.database.ask("SELECT count(*) FROM \(site.schema).denied") == "1\n"
         }
-        // It never came as far as the database, which would have had to remove it.
+        // It never reached the database, which would have had to remove it.
         #expect(try site.database.ask("SELECT sum(purged) FROM \(site.schema).lane") == "0\n")
         #expect(try await instance.child.end() == 0)
         #expect(site.goals() == ["goal-2-0": 1])
@@ -102,14 +102,14 @@ struct MeanwhileTests {
         await site.end()
     }
 
-    @Test("what waited in the database before that denial isn't sent either, however late the denial gets there")
+    @Test("events that waited in the database before a denial aren't sent either, however late the denial gets there")
     func denialOfWaiting() async throws {
         let (site, instances) = try await Self.started(instances: 1)
         let instance = instances[0]
         site.mock.setScript([ScriptedFault(.status(503), on: "hits", times: nil)])
         #expect(try await instance.goal(1, of: "eve").status == 200)
         #expect(try await instance.goal(2, of: "ben").status == 200)
-        // Deliveries don't need the table, and what is in the file does.
+        // Deliveries don't need the table, but the events in the file do.
         let lock = try HeldLock(writingTo: "\(site.schema).state", at: site.database)
         try site.database.pause(true)
         try await eventually("the database's absence is known") {
@@ -155,7 +155,7 @@ struct MeanwhileTests {
     func started() async throws {
         let database = try PostgresServer()
         let site = try await Site(.split, database: database, polling: 2, postgres: #","meanwhile":"meanwhile.sqlite""#)
-        // One before, so that the tables are there and some users are written down.
+        // An instance before, so that the tables exist and some users are stored.
         let first = try await site.instance()
         try await eventually("the first instance has rules") {
             try await first.flag("checkout-color", of: "ada").status == 200
@@ -180,7 +180,7 @@ struct MeanwhileTests {
             try await !instance.flag("checkout-color", of: "ada").body.contains("STALE")
         }
         try await site.mock.wait(within: .seconds(120)) { Site.goals(in: $0).count == 11 }
-        // What was written down before counts again, and what was accepted before is told.
+        // Assignments stored before count again, and events accepted before are recognized.
         #expect(try await instance.flag("checkout-color", of: "known").body == known)
         #expect(try await instance.goal(1).body.contains("repeated"))
         #expect(try await instance.goal(2, of: "user-2").body.contains("repeated"))
@@ -196,7 +196,7 @@ struct MeanwhileTests {
         await site.end()
     }
 
-    @Test("such an instance refuses events with 503 if it has no file, and ends if it can't read the store")
+    @Test("an instance that starts then without a file refuses events with 503, and ends if it can't read the store")
     func refuses() async throws {
         let database = try PostgresServer()
         let site = try await Site(database: database, polling: 2)

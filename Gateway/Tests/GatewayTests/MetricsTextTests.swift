@@ -5,7 +5,7 @@ import Testing
 @Suite("Metrics as text")
 struct MetricsTextTests {
     @Test(
-        "a label is one line within quotation marks, whatever its characters are made of",
+        "a label is one line within quotation marks, whatever code points its characters consist of",
         arguments: [
             ("a\nb", #"a\nb"#), ("a\r\nb", "a\r\\nb"), ("\"\u{301}", "\\\"\u{301}"), ("\\\u{301}\"", "\\\\\u{301}\\\""),
             ("\n\u{301}", "\\n\u{301}"), ("é日本", "é日本"),

@@ -20,7 +20,7 @@ private final class OneOfSeveral: ExperimentationProvider, RulesetSource {
     var scope: String { vendor.scope }
     var capabilities: Set<Capability> { vendor.capabilities }
     var freshness: Freshness { vendor.freshness }
-    /// With which revision it heard last that the vendor is disabled.
+    /// The revision with which it last learned that the vendor is disabled.
     var disabledRevision: Int64 { disabled.withLock { $0 } }
 
     func start(in context: ProviderContext) async throws(ExperimentationError) -> ProviderRoles {
@@ -40,7 +40,7 @@ private final class OneOfSeveral: ExperimentationProvider, RulesetSource {
 
 @Suite("Tags over several instances")
 struct MonotonicTests {
-    /// How many steps the model takes: all of them where the full figures are asked for.
+    /// How many steps the model takes: all of them in a soak run.
     private static let steps = isSoak ? 1_000_000 : 20_000
     private static let body = ByteBuffer(string: #"{"context":{"targetingKey":"ada"}}"#)
 
@@ -87,7 +87,7 @@ struct MonotonicTests {
         }
     }
 
-    /// A small random source that gives the same numbers in each run.
+    /// A small random source with the same numbers in each run.
     private struct Numbers: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {
@@ -117,7 +117,7 @@ struct MonotonicTests {
             case 2...5:
                 let bench = benches[Int.random(in: 0..<3, using: &numbers)]
                 try? await bench.evaluator.client.refresh(force: true)
-            // A client that comes anew holds nothing.
+            // A new client holds nothing.
             case 6: held = nil
             default: break
             }
@@ -130,7 +130,7 @@ struct MonotonicTests {
                 continue
             }
             let value = answer.body.firstMatch(of: /"value":([0-9]+),"variant":"v"/).flatMap { Int64($0.output.1) }
-            // Without values the kill switch is on; the revision is what this instance heard.
+            // Without values the kill switch is on; the revision is the one that this instance learned of.
             let now = (revision: value ?? bench.provider.disabledRevision, isDisabled: value == nil)
             if let held {
                 if now.revision < held.revision { older += 1 }
@@ -145,7 +145,7 @@ struct MonotonicTests {
         for bench in benches { await bench.gateway.responder.tenants.tenants[0].connection.close() }
     }
 
-    @Test("a client that one instance told of a change gets it from another that hasn't heard of it yet")
+    @Test("a client that one instance notified of a change gets it from another that hasn't heard of it yet")
     func announced() async throws {
         let (vendor, time) = (ChangingVendor(validFor: .seconds(3_600)), ManualTime())
         let (teller, behind) = (try await Bench(vendor, time), try await Bench(vendor, time))
@@ -154,12 +154,12 @@ struct MonotonicTests {
         vendor.change { $0.value = 1 }
         try await teller.evaluator.client.refresh(force: true)
         let revision = vendor.revision
-        // Without a word of the event, what the other one has is current.
+        // Without the event's revision, the other instance's answer is current.
         #expect(try await behind.ask(old.tag).status == 304)
         let answer = try await behind.ask(old.tag, announced: revision)
         #expect(answer.status == 200)
         #expect(answer.body.contains(#""value":1"#), "\(answer.body)")
-        // What was announced names no answer that the client has.
+        // The announced revision matches no answer that the client has.
         #expect(try await behind.ask(nil, announced: revision).status == 200)
         #expect(try await behind.ask(answer.tag, announced: revision).status == 304)
         vendor.change { $0.isDisabled = true }

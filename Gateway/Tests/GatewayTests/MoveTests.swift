@@ -33,7 +33,7 @@ struct MoveTests {
         child.hangUp()
         try await eventually("the move is in the shadow") { try await Self.move(instance)["stage"] == "shadow" }
         try await eventually("a mismatch is confirmed") {
-            // The reader gets the old vendor's word, whatever the other says.
+            // The reader gets the old vendor's value, whatever the other's is.
             let answer = try await instance.flag("welcome", of: "user-\(Int.random(in: 0..<1_000))")
             #expect(answer.body.contains(#""value":"Hello!""#), "\(answer.body)")
             return try await Self.move(instance)["mismatches"]?.objectValue?["value"]?.intValue ?? 0 > 0
@@ -53,7 +53,7 @@ struct MoveTests {
 
         let goal = try await instance.goal(1)
         #expect(goal.body.contains(#""status":"accepted""#), "\(goal.body)")
-        // The new vendor has no word for events, so the old one goes on being told of them.
+        // The new vendor supports no events, so the old one continues to get them.
         try await files.mocks[0].wait(within: .seconds(90)) { Site.goals(in: $0) == ["goal-1-0": 1] }
 
         // The experiment isn't mapped, so going live would break a promise: it is held, and nothing changes.
@@ -66,7 +66,7 @@ struct MoveTests {
         await files.end()
     }
 
-    @Test("those that listen are told when the move goes on, as another vendor may decide then")
+    @Test("listeners are notified when the move changes its stage, as another vendor may then decide")
     func told() async throws {
         let files = try await MoveSite()
         let child = try await Child(["--config", files.gateway])

@@ -32,7 +32,7 @@ private struct SilentVendor: ExperimentationProvider, EventSink {
     }
 }
 
-@Suite("What others leave behind")
+@Suite("Events that other instances leave behind")
 struct OthersTests {
     /// Accepts an event as an instance would that ends before it delivers.
     private static func leave(_ id: String, to destination: Destination, in schema: String) async throws {
@@ -44,7 +44,7 @@ struct OthersTests {
         await store.close()
     }
 
-    @Test("it is delivered although another tenant's vendor doesn't answer")
+    @Test("they are delivered although another tenant's vendor doesn't answer")
     func hanging() async throws {
         let (silent, quick) = (SilentVendor(), Served.publisher())
         let schemas = (0..<2).map { _ in "o" + UUID().uuidString.replacing("-", with: "").lowercased() }

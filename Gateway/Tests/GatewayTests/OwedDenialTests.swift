@@ -21,7 +21,7 @@ private struct DenyingOutbox: OutboxStoreDecorator {
 
 @Suite("A denial of consent that an earlier run owed")
 struct OwedDenialTests {
-    @Test("it removes the user's assignments as well, however early it is carried out")
+    @Test("it also removes the user's assignments, however early it is carried out")
     func assignments() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("owed-\(UUID().uuidString).sqlite")
         defer { for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: file.path + end) } }
@@ -30,7 +30,7 @@ struct OwedDenialTests {
         let book = AssignmentBook(state: store.state, of: provider.destination, time: SystemTime(), isShared: false)
         let given = EarlierAssignments(["experiment": "left"])
         try await book.write(AssignmentRecord(userID: ada.id, assignments: given))
-        // Requests that a crash interrupted, which are looked after while the tenant is opened.
+        // Requests that a crash interrupted, which are completed while the tenant is opened.
         for number in 0..<500 { try await store.state.setValue(Array("0 x".utf8), for: "gateway/begun/\(number)") }
         let earlier = try await ExperimentationClient(
             provider: provider,
@@ -57,7 +57,7 @@ struct OwedDenialTests {
     }
 
     @Test(
-        "one that waits in the file is carried out before what waits in the database is delivered",
+        "if it waits in the file, it is carried out before events that wait in the database are delivered",
         arguments: [false, true]
     )
     func waiting(isGrantedAgain: Bool) async throws {

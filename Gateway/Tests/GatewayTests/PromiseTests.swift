@@ -29,7 +29,7 @@ struct PromiseTests {
                 let answer = try await served.wire.request("POST", Self.flags, fields, Self.ada)
                 answers.insert("\(answer.status) \(answer.body)")
             }
-            // Twice, and both right: whoever stands in front may have checked the other one. Within the event loop and beyond it.
+            // Twice, and both right, because a proxy may have checked the other one. Within the event loop and beyond it.
             for path in [Self.flags, "\(Self.flags)/text", "\(Self.flags)/nothing"] {
                 for field in ["Authorization: Bearer t0ken", "X-API-Key: t0ken"] {
                     for second in [field, field.replacing("t0ken", with: "wrong")] {
@@ -48,7 +48,7 @@ struct PromiseTests {
             let long = String(repeating: "t", count: 65_536)
             let head = "POST \(Self.flags) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(long)\r\n\r\n"
             #expect(try await !served.wire.talk(head).contains(" 200 "))
-            // The name of a scheme has no case: RFC 9110, 11.1.
+            // The name of a scheme is case-insensitive: RFC 9110, 11.1.
             let lower = try await served.wire.request("POST", Self.flags, ["Authorization": "bearer t0ken"], Self.ada)
             #expect(lower.status == 200)
         }
@@ -130,7 +130,7 @@ struct PromiseTests {
         }
     }
 
-    /// A body that is wrong in one way, and what is said about it.
+    /// A body that is wrong in one way, and the answer to it.
     private struct Wrong {
         var path = PromiseTests.flags
         var body: String

@@ -32,7 +32,7 @@ struct ReadinessTests {
         }
     }
 
-    @Test("Sigma, which asks for nothing by itself, is ready without a request")
+    @Test("Sigma, whose adapter fetches nothing by itself, is ready without a request")
     func sigma() async throws {
         let (vendor, _) = try await #require(Vendor.named("sigma")).mock(with: .shop)
         let mock = MockServer(vendor)
@@ -89,7 +89,7 @@ struct ReadinessTests {
             #expect(served.client.status == .error)
             #expect(try await Self.isReady(served))
             vendor.set(away: false)
-            // By then it may be asked again.
+            // After that time the vendor may be asked again.
             time.advance(by: .seconds(3))
             #expect(try await served.wire.post("/ofrep/v1/evaluate/flags", question).status == 200)
             #expect(try await Self.isReady(served))
@@ -103,7 +103,7 @@ struct ReadinessTests {
             try await eventually("it is ready", within: .seconds(20)) { try await Self.isReady(served) }
             provider.setFailure(ExperimentationError(.providerFatal, "The account is closed."))
             try? await served.client.refresh(force: true)
-            // Rules that are there go on being used.
+            // Rules that are there remain in use.
             #expect(try await Self.isReady(served))
             served.gateway.readiness.drain()
             let answer = try await served.wire.request("GET", "/ready")

@@ -74,7 +74,7 @@ struct RealClientTests {
             "boolean on": "True", "boolean off": "False", "integer seven": "7", "integer minus": "-3",
             "float half": "0.5", "float whole": "3.0", "string word": "'tea'", "string digits": "'42'",
             "string umlaut": "'Größe 🫖'", "object object": "{'a': 1, 'b': {'c': True}}",
-            // Of another type, and of no flag: the caller's defaults.
+            // A flag of another type, and a missing flag: the caller's defaults.
             "integer word": "-1", "boolean digits": "False", "string nothing": "'default'",
         ]
         let (vendor, _) = try await #require(Vendor.named(name)).mock(with: .everyType)

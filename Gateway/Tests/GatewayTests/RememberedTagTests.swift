@@ -15,7 +15,7 @@ import Testing
 struct RememberedTagTests {
     private static let path = "/ofrep/v1/evaluate/flags"
 
-    /// How many steps the model takes: all of them where the full figures are asked for.
+    /// How many steps the model takes: all of them in a soak run.
     private static let steps = isSoak ? 1_000_000 : 20_000
 
     /// A gateway that is asked without a network, and a second evaluator over the same connection that remembers nothing.
@@ -34,7 +34,7 @@ struct RememberedTagTests {
             ) { _ in provider }
             let tenant = gateway.responder.tenants.tenants[0]
             plain = Tenant(tenant.configuration, over: tenant.connection, now: time.instant).evaluator
-            // Rules that are fetched at the start, beside the questions, are there.
+            // The rules that are fetched at the start, besides the requests, are there.
             try await eventually("the tenant is ready") { tenant.isReady }
         }
 
@@ -52,14 +52,14 @@ struct RememberedTagTests {
             return (answer.status.code, answer.fields[.eTag] ?? "", false)
         }
 
-        /// The tag of what the user is to be answered now.
+        /// The tag of the answer that the user should get now.
         func right(_ body: String) async throws -> String {
             let request = try EvaluationRequest(body: Array(body.utf8), consent: .unknown)
             return await plain.evaluateAll(request.user, ifNoneMatch: nil).fields[.eTag] ?? ""
         }
     }
 
-    /// A small random source that gives the same numbers in each run.
+    /// A small random source with the same numbers in each run.
     private struct Numbers: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {
@@ -128,7 +128,7 @@ struct RememberedTagTests {
         case 8: await client.removeOverrides()
         case 9: try? await book.forget("u\(number)")
         case 10:
-            // As another instance would; this one hears of it when its own memory of the user is over.
+            // As another instance would; this one learns of it when its own memory of the user expires.
             let other = AssignmentRecord(userID: "u\(number)", assignments: ["button": number < 3 ? "a" : "b"])
             _ = try? await book.write(other)
         case 11...16: bench.time.advance(by: .milliseconds(700 * (1 + number)))
@@ -178,7 +178,7 @@ struct RememberedTagTests {
     @Test("in a move nothing is remembered, so answers follow its stage")
     func move() async throws {
         let old = ChangingVendor(Self.world(1))
-        // The second look of a comparison would fetch rules beside the questions.
+        // The second look of a comparison would fetch rules in addition to the requests.
         var plan = MigrationPlan()
         plan.shadow.moment = .seconds(3_600)
         let provider = MigratingProvider(from: old, to: ChangingVendor(Self.world(2), named: "other"), plan: plan)
@@ -189,7 +189,7 @@ struct RememberedTagTests {
             try await bench.tenant.connection.migration?.move(to: stage)
             for value in 0..<3 {
                 old.change { $0.value = 10 * value + tags.count }
-                // Beyond the minute in which an older answer is given while a newer one is fetched.
+                // Beyond the minute in which an older answer is returned while a newer one is fetched.
                 bench.time.advance(by: .seconds(71))
                 let answer = try await bench.ask(body, tags.last)
                 #expect(!answer.isAtOnce)

@@ -26,7 +26,7 @@ struct SeenEventsTests {
         #expect(try await second.claim("a") == .elsewhere)
         try await first.insert("a")
         #expect(try await second.claim("a") == .seen)
-        // A claim that was given up after midnight is free.
+        // An id whose claim was given up after midnight is free.
         time.advance(by: .seconds(86_400 - 4))
         #expect(try await first.claim("b") == .claimed)
         time.advance(by: .seconds(4))
@@ -34,7 +34,7 @@ struct SeenEventsTests {
         #expect(try await second.claim("b") == .claimed)
     }
 
-    @Test("nor is one claimed after midnight by an instance whose clock is behind")
+    @Test("an id claimed after midnight isn't claimed by an instance whose clock is behind")
     func behind() async throws {
         let (ahead, behind) = (instance(ahead: 4), instance())
         #expect(try await ahead.claim("a") == .claimed)
@@ -43,7 +43,7 @@ struct SeenEventsTests {
         #expect(try await behind.claim("a") == .seen)
     }
 
-    @Test("an instance that gives an id back leaves another's claim alone")
+    @Test("an instance that returns an id doesn't end another instance's claim")
     func giveBack() async throws {
         let (first, second, third) = (instance(), instance(), instance())
         time.advance(by: .seconds(-3_600))
@@ -56,7 +56,7 @@ struct SeenEventsTests {
         #expect(try await third.claim("a") == .claimed)
     }
 
-    @Test("a claim that is over is taken over after midnight too, by the instance that made it and by others")
+    @Test("an expired claim is taken over after midnight too, by the instance that made it and by others")
     func takenOver() async throws {
         let (first, second) = (instance(), instance())
         for id in ["a", "b", "c"] { #expect(try await first.claim(id) == .claimed) }
@@ -70,7 +70,7 @@ struct SeenEventsTests {
         #expect(try await second.claim("c") == .taken)
     }
 
-    @Test("an instance that gives way leaves the claim that it had taken over, so that its event is looked for")
+    @Test("an instance that yields restores the expired claim that it took over, so that the event is looked for")
     func givesWay() async throws {
         let (gone, behind, ahead) = (instance(), instance(), instance(ahead: 4))
         time.advance(by: .seconds(-30))

@@ -33,7 +33,7 @@ struct ServerSuiteTests {
         }
         server.declaration.shutDown = ServerDeclaration.Trigger {
             await served.shutDown()
-            // The services hear of it one after another.
+            // The services learn of it one after another.
             try await eventually("the shutdown has begun") { served.gateway.readiness.isDraining }
         }
         return server

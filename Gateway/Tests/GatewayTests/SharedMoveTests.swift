@@ -25,7 +25,7 @@ struct SharedMoveTests {
         return instances
     }
 
-    @Test("the rules of both vendors are fetched once per interval, whatever is asked of three instances")
+    @Test("the rules of both vendors are fetched once per interval, whatever clients ask of three instances")
     func once() async throws {
         let site = try await Self.site(stage: "shadow")
         let instances = try await Self.started(site)
@@ -51,7 +51,7 @@ struct SharedMoveTests {
     }
 
     @Test(
-        "a change that one instance fetches reaches all, and those that listen are told",
+        "a change that one instance fetches reaches all instances, and listeners are notified",
         arguments: ["off", "shadow"]
     )
     func change(stage: String) async throws {
@@ -78,7 +78,7 @@ struct SharedMoveTests {
 
     private static func change(_ site: MoveSite, _ instances: [Instance]) async throws {
         try await site.vendors[0].change { $0.replacing("Hello!", with: "Good day!") }
-        // Only the first is asked, so that it fetches the change, and the others hear of it.
+        // Only the first instance is asked, so that it fetches the change, and the others learn of it.
         try await eventually("the change is fetched") {
             try await instances[0].flag("welcome", of: "ada").body.contains("Good day!")
         }

@@ -88,7 +88,7 @@ struct SharedRulesTests {
         await site.end()
     }
 
-    @Test("whoever was told of a change by one instance gets it from another, whether or not that has heard of it")
+    @Test("a client notified of a change by one instance gets it from another, whether or not that one has heard of it")
     func announced() async throws {
         let site = try await Site(polling: 2, lease: 60)
         let instances = [try await site.instance(), try await site.instance()]

@@ -20,7 +20,7 @@ struct StoreAccountsTests {
         }
     }
 
-    @Test("the store is read once in their lifetime, however often they are asked for")
+    @Test("the store is read once in their lifetime, however often they are requested")
     func lifetime() async {
         let accounts = accounts(lifetime: .seconds(5))
         for _ in 0..<10 { #expect(await accounts.figures.ledger.accepted == 1) }
@@ -31,7 +31,7 @@ struct StoreAccountsTests {
         #expect(await always.figures.ledger.accepted == 4)
     }
 
-    @Test("a store that is away isn't asked, and the last figures are given")
+    @Test("while the store is away it isn't asked, and the last figures are returned")
     func away() async {
         let accounts = accounts(lifetime: .seconds(5))
         isAway.change { $0 = true }
@@ -44,7 +44,7 @@ struct StoreAccountsTests {
         #expect(reads.value == 1)
     }
 
-    @Test("a store that doesn't answer is waited for for a second, and not by everybody")
+    @Test("one caller waits a second for a store that doesn't answer, and others get the last figures at once")
     func slow() async throws {
         let stalls = Shared(false)
         let accounts = accounts(lifetime: .seconds(5), stalls: stalls)

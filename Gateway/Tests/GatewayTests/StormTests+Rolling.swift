@@ -105,7 +105,7 @@ extension StormTests {
         case over
     }
 
-    /// What callers were told, and what went wrong.
+    /// The answers that callers got, and what went wrong.
     private struct Rolling {
         var answered = 0
         var failures: [String] = []
@@ -114,9 +114,9 @@ extension StormTests {
         var goals: Set<String> = []
     }
 
-    /// How many users a caller asks for, each again and again.
+    /// The number of users that a caller asks for, each repeatedly.
     private static let usersOfLane = 2_000
-    /// After how many questions a caller sends a goal.
+    /// The number of questions after which a caller sends a goal.
     private static let goalEvery = 20
 
     /// Asks whichever instances a balancer names, over connections that are kept.
@@ -165,7 +165,7 @@ extension StormTests {
         for wire in kept.values { await wire.close() }
     }
 
-    /// Checks that users have what they were told, whatever a computation would give them now.
+    /// Checks that users keep the answers that they got, whatever a computation would yield now.
     private static func isKept(
         _ variants: [String: Set<String>],
         by running: [Instance],

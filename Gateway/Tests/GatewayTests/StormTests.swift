@@ -15,14 +15,14 @@ import Testing
 struct StormTests {
     static let share: Double = isSoak ? 1 : variable("STORM") ?? 0.002
 
-    /// How long what was accepted may take to get where it belongs.
+    /// How long accepted events and assignments may take to arrive.
     static let afterwards = Duration.seconds(max(600, 14_400 * share))
 
     static func variable(_ name: String) -> Double? {
         ProcessInfo.processInfo.environment[name].flatMap { Double($0) }
     }
 
-    /// What the callers were told.
+    /// The answers that the callers got.
     private struct Told {
         var variants: [String: Set<String>] = [:]
         var goals: Set<String> = []
@@ -50,7 +50,7 @@ struct StormTests {
         let told = Shared(Told())
         let done = Shared(0)
         let delivered = DeliveredGoals(at: site.mock)
-        // Many at once: what is waited for is mostly the database's disk.
+        // Many at once, because they mostly wait for the database's disk.
         let lanes = 48
         try await withThrowingTaskGroup(of: Void.self) { group in
             for lane in 0..<lanes {
@@ -58,7 +58,7 @@ struct StormTests {
                     let wires = KeptWires()
                     for number in stride(from: lane, to: users, by: lanes) {
                         let user = "user-\(number)"
-                        // At two instances at once: whoever is first, both say the same.
+                        // At two instances at once: whichever is first, both answer the same.
                         async let one = Self.variant(of: user, at: machines, number, over: wires)
                         async let other = Self.variant(of: user, at: machines, number + 1, over: wires)
                         let seen = Set([try await one, try await other])
@@ -98,7 +98,7 @@ struct StormTests {
         let seen = told.value
         #expect(seen.variants.count == users)
         #expect(seen.variants.filter { $0.value.count != 1 } == [:])
-        // What was accepted is delivered, whichever file it waited in.
+        // Accepted events are delivered, whichever file they waited in.
         try await eventually("every goal is delivered", within: Self.afterwards) {
             delivered.goals.isSuperset(of: seen.goals)
         }
@@ -110,7 +110,7 @@ struct StormTests {
             return count == "\(users + 1)\n"
         }
         let wires = KeptWires()
-        // Computed anew everybody would be in the control; whoever was anywhere else was written down.
+        // A new computation would put all users in the control, so any user elsewhere has a stored assignment.
         try await site.turnRound()
         for number in 0..<3 {
             var round = 0

@@ -12,7 +12,7 @@ struct StreamBeginningTests {
     }
 
     @Test(
-        "one whose token is removed after it was checked, and before the stream has its place, gets none",
+        "a stream whose token is removed after the check and before it has a place gets no place",
         arguments: [true, false],
         [(["t0ken"], true), (["t0ken", "more"], true), (["more"], false)]
     )
@@ -31,7 +31,10 @@ struct StreamBeginningTests {
         }
     }
 
-    @Test("one whose token is another tenant's by then gets no place", arguments: [true, false])
+    @Test(
+        "a stream whose token belongs to another tenant before it has a place gets no place",
+        arguments: [true, false]
+    )
     func movedToken(isTicket: Bool) async throws {
         try await Served.run {
             $0.tenants.append(Served.tenant("other", token: "more"))

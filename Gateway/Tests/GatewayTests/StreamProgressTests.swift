@@ -2,9 +2,9 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("What a client of a stream has yet to be told")
+@Suite("Changes that a stream's client hasn't been notified of")
 struct StreamProgressTests {
-    @Test("a number of changes that a greater one has overtaken takes nothing back")
+    @Test("a count of changes that arrives after a greater one undoes nothing")
     func overtaken() throws {
         var progress = StreamProgress(told: 5)
         let changed = progress.take(6, isReading: false)

@@ -15,7 +15,7 @@ struct StreamTests {
         return String(answer.body[start.upperBound...].prefix { $0 != "\"" })
     }
 
-    @Test("a client that listens with the ticket from a bulk answer is told of a change of the rules")
+    @Test("a client that listens with the ticket from a bulk answer is notified when the rules change")
     func change() async throws {
         try await Served.run { served in
             let path = try Self.stream(try await served.wire.post("/ofrep/v1/evaluate/flags", Self.ada))
@@ -81,7 +81,7 @@ struct StreamTests {
                 let refused = try await served.wire.request("GET", path)
                 #expect(refused.status == 429)
                 #expect(refused.fields["retry-after"] == "30")
-                // One who asks for flags isn't one who listens.
+                // A client that asks for flags isn't a listener.
                 let status = try await served.wire.post("/ofrep/v1/evaluate/flags", Self.ada).status
                 #expect(status == 200)
             }
@@ -157,7 +157,7 @@ struct StreamTests {
         }
     }
 
-    @Test("listeners are told of a reload that may change their answers, and of no other")
+    @Test("listeners are notified of a reload that may change their answers, and of no other")
     func reloadedAnswers() async throws {
         try await Served.run { served in
             var changes: Int { served.gateway.responder.tenants.tenants[0].connection.changes.changes }
@@ -171,7 +171,7 @@ struct StreamTests {
             let told = [
                 try await isTold { $0.types = ["whole": .float] }, try await isTold { $0.assignments = .computed },
                 try await isTold { $0.consent = .granted },
-                // The stream has another address then.
+                // The stream has another address from then on.
                 try await isTold { $0.tokens.insert(TokenDigest(of: "new"), at: 0) },
             ]
             #expect(told == [true, true, true, true])
@@ -202,7 +202,7 @@ struct StreamTests {
     }
 
     @Test(
-        "first rules are announced to those who listened without any, and a vendor's recovery isn't",
+        "the first rules are announced to listeners that had none, and a vendor's recovery isn't",
         arguments: [(true, 1), (false, 0)]
     )
     func firstRules(lacksRules: Bool, announced: Int) async {
@@ -216,7 +216,7 @@ struct StreamTests {
         #expect(streams.changes == announced)
     }
 
-    @Test("what is under way over a replaced connection is completed, and the connection is closed a while later")
+    @Test("requests in progress over a replaced connection are completed, and the connection is closed a while later")
     func replaced() async throws {
         let (time, provider) = (ManualTime(), Served.publisher())
         try await Served.run(over: provider, provider, time: time) { served in

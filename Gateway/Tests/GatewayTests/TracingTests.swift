@@ -12,7 +12,7 @@ struct TracingTests {
     private static let path = "/ofrep/v1/evaluate/flags"
     private static let ada = #"{"context":{"targetingKey":"ada"}}"#
 
-    /// What a span is expected to say.
+    /// The expected contents of a span.
     private struct Said: Equatable {
         var name: String
         var status: Int64?

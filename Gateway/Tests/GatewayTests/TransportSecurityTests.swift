@@ -76,7 +76,7 @@ struct TransportSecurityTests {
             let answer = try await Self.ask(served.wire.port, trusting: first.certificate)
             #expect(answer.status == 200)
             #expect(answer.body.contains(#""value":"green""#))
-            // Without TLS nothing is said, least of all a token's worth.
+            // Without TLS nothing is answered, least of all whether a token is valid.
             let plain = try await served.wire.post("\(Self.path)/text", Self.ada)
             #expect(plain == WireAnswer(""))
             await #expect(throws: (any Error).self) {
@@ -92,7 +92,7 @@ struct TransportSecurityTests {
             await #expect(throws: ExperimentationError.self) { try await served.gateway.reload(configuration) }
             let still = try await Self.ask(served.wire.port, trusting: second.certificate)
             #expect(still.status == 200)
-            // Nor do tenants that can't be opened, beside files that can be used.
+            // Nor do tenants that can't be opened, even with usable certificate files.
             configuration = served.gateway.configuration
             configuration.certificate = first
             configuration.tenants[0].store = .file(URL(fileURLWithPath: "/dev/null/store.sqlite"))
@@ -123,7 +123,7 @@ struct TransportSecurityTests {
             $0.certificate = files
             $0.limits.idleTime = .seconds(2)
         } body: { served in
-            // Without a close by the gateway this would wait for ever.
+            // If the gateway didn't close the connection, this would wait forever.
             let text = try await served.wire.talk("")
             #expect(text == "")
         }

@@ -2,14 +2,14 @@ import Foundation
 import Synchronization
 
 extension Int32 {
-    /// A new socket of this process alone: a server that it starts again would keep it open.
+    /// A new socket of this process alone: a server that this process restarts would keep it open.
     static func own(_ family: Int32) -> Int32 {
         socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     }
 }
 
-/// Stands between a client and the server's socket, and cuts the connection behind a commit: the server carries it out, and the
-/// client never hears.
+/// Relays between a client and the server's socket, and cuts the connection after a commit: the server carries it out, and the
+/// client never gets an answer.
 public final class CuttingRelay: Sendable {
     private let listener: Int32
     private let server: PostgresServer
@@ -36,7 +36,7 @@ public final class CuttingRelay: Sendable {
         Thread.detachNewThread { [self] in serve() }
     }
 
-    /// Cuts the connections behind the next commits.
+    /// Cuts the connections after the next commits.
     ///
     /// - Parameters:
     ///   - count: How many commits.
@@ -49,10 +49,10 @@ public final class CuttingRelay: Sendable {
     /// How many cuts are still to come.
     public var cutsLeft: Int { left.withLock { $0 } }
 
-    /// Parts the two sides: nothing passes, nothing is refused, and neither side is told.
+    /// Parts the two sides: nothing passes, nothing is refused, and neither side notices.
     public func part(_ isParted: Bool) { self.isParted.store(isParted, ordering: .relaxed) }
 
-    /// Ends.
+    /// Closes the relay.
     public func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
         try? FileManager.default.removeItem(atPath: folder)
@@ -83,7 +83,7 @@ public final class CuttingRelay: Sendable {
                 pollfd(fd: far, events: Int16(POLLIN), revents: 0),
             ]
             let isParted = isParted.load(ordering: .relaxed)
-            // Looked at each time whether the sides are parted, which no socket tells.
+            // Checked each time, because no socket reports whether the sides are parted.
             let count = poll(&sockets, isParted ? 0 : 2, 50)
             if count < 0, errno != EINTR { break }
             if count <= 0 { continue }
@@ -105,7 +105,7 @@ public final class CuttingRelay: Sendable {
             }
             if sockets[1].revents != 0 {
                 let count = read(far, &buffer, buffer.count)
-                // What comes behind a commit is the answer to it: by now it is carried out.
+                // The data after a commit is the answer to it, so it has been carried out.
                 if count <= 0 || isCut || !Self.pass(buffer, count, to: client) { break }
             }
         }

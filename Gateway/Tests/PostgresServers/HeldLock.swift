@@ -54,7 +54,7 @@ public final class HeldLock: Sendable {
         holder = String(decoding: answer, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Lets go of the lock.
+    /// Releases the lock.
     public func release() throws {
         // Not only closed: another process may have inherited the pipe.
         try input.write(contentsOf: Data("ROLLBACK;\n\\q\n".utf8))

@@ -2,7 +2,7 @@ import Foundation
 
 /// A real PostgreSQL server of a test run's own: Debian's programs, a new folder, a socket in it, no port.
 ///
-/// It ends with this process, however that ends: what watches over it reads from a pipe that only this process holds.
+/// It ends with this process, however that ends: its watcher reads from a pipe that only this process holds.
 public final class PostgresServer: Sendable {
     /// Why there is no server; a test fails for it and is never left out.
     public struct Failure: Error, CustomStringConvertible {
@@ -40,7 +40,7 @@ public final class PostgresServer: Sendable {
         public let path: String
         fileprivate let key: String
 
-        /// Makes one for `localhost`.
+        /// Creates a certificate for `localhost`.
         ///
         /// - Parameter folder: Where to.
         /// - Throws: ``Failure``.
@@ -54,12 +54,12 @@ public final class PostgresServer: Sendable {
         }
     }
 
-    /// Makes a cluster and starts it.
+    /// Creates a cluster and starts it.
     ///
     /// - Parameters:
     ///   - settings: More lines of its configuration.
-    ///   - certificate: What it listens with on loopback; `nil` for its socket alone.
-    ///   - isDurable: Whether it survives a power cut, which no test needs: what is killed loses nothing anyway.
+    ///   - certificate: The certificate for listening on loopback; `nil` for its socket alone.
+    ///   - isDurable: Whether it survives a power cut, which no test needs: a killed server loses nothing anyway.
     /// - Throws: ``Failure``.
     public init(settings: [String] = [], certificate: Certificate? = nil, isDurable: Bool = false) throws {
         let programs = try Self.programs()
@@ -107,7 +107,7 @@ public final class PostgresServer: Sendable {
         let output = Pipe()
         watch.standardInput = pipe
         watch.standardOutput = output
-        // Whoever waits for the end of this process's own messages would wait for the server's as well.
+        // A reader that waits for the end of this process's own output would wait for the server's as well.
         watch.standardError = FileHandle.nullDevice
         try watch.run()
         // A server that is started again by this process would keep the pipe open, and so outlive it.
@@ -128,13 +128,13 @@ public final class PostgresServer: Sendable {
     /// Ends the server.
     public func stop() { try? life.close() }
 
-    /// Stops every process of the server where it stands, or lets them go on.
+    /// Pauses every process of the server, or lets them continue.
     public func pause(_ isPaused: Bool) throws {
         let pid =
             try String(contentsOfFile: "\(folder.path)/data/postmaster.pid", encoding: .utf8)
             .split(separator: "\n").first.map(String.init) ?? ""
         let signal = isPaused ? "STOP" : "CONT"
-        // One of its processes may end between being listed and being told.
+        // One of its processes may end between being listed and getting the signal.
         try Self.run(
             "kill -\(signal) \(pid) && for child in $(ps -o pid= --ppid \(pid)); do kill -\(signal) $child || true; done"
         )
@@ -142,7 +142,7 @@ public final class PostgresServer: Sendable {
 
     /// Ends all connections, as a restart does.
     ///
-    /// - Parameter isCrash: Whether the server writes nothing down before, and so recovers from a crash.
+    /// - Parameter isCrash: Whether the server writes nothing to disk before, and so recovers from a crash.
     /// - Throws: ``Failure``.
     public func restart(asCrash isCrash: Bool = false) async throws {
         let mode = isCrash ? "immediate" : "fast"
@@ -173,7 +173,7 @@ public final class PostgresServer: Sendable {
         return status
     }
 
-    /// Runs statements by the server's own client, and gives its rows.
+    /// Runs statements with the server's own client, and returns its rows.
     @discardableResult
     public func ask(_ statements: String) throws -> String {
         let programs = try Self.programs()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Listens on loopback and never says anything, like a machine behind a network that drops everything.
+/// Listens on loopback and never sends anything, like a machine behind a network that drops everything.
 public final class SilentListener: Sendable {
     private let listener: Int32
     /// The port that it listens on.
@@ -39,6 +39,6 @@ public final class SilentListener: Sendable {
         return count
     }
 
-    /// Ends.
+    /// Closes the listener.
     public func stop() { close(listener) }
 }

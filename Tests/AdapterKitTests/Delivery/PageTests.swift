@@ -5,7 +5,7 @@ import Testing
 @Suite("Pages instead of answers")
 struct PageTests {
     @Test(
-        "a page is known by its first character, whatever its type, and an answer without a body is none",
+        "a page is recognized by its first character, whatever its type, and an answer without a body isn't a page",
         arguments: [
             ("<!doctype html><p>Log in", nil, true), ("<HTML>", nil, true), ("\n\t <p>Log in", nil, true),
             ("\u{FEFF}<!-- a comment --><html>", nil, true), ("<?xml version=\"1.0\"?><html/>", "text/xml", true),

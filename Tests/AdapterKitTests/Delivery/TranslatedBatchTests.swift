@@ -40,7 +40,7 @@ struct TranslatedBatchTests {
         #expect(report.isDisabled)
     }
 
-    @Test("nothing is sent for events that have no form, or for none", arguments: ["xa xb", ""])
+    @Test("nothing is sent for events that have no form, or for an empty batch", arguments: ["xa xb", ""])
     func nothing(names: String) async {
         await confirmation(expectedCount: 0) { sent in
             let report = await Self.translated(names).deliver { _ in
@@ -52,7 +52,7 @@ struct TranslatedBatchTests {
         }
     }
 
-    @Test("one verdict on the part is one for each of its events")
+    @Test("one verdict on the whole request applies to each of its events")
     func same() async {
         let report = await Self.translated("xa b c").deliver { _ in DeliveryReport(.split("halves")) }
         #expect(report.verdicts(count: 3) == [.rejected("no word for xa"), .split("halves"), .split("halves")])

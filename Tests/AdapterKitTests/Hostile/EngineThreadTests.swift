@@ -81,7 +81,7 @@
             #expect(statuses == Array(repeating: 200, count: requests))
         }
 
-        @Test("does the work of the second while that can't be made, and a request fails only if neither can be")
+        @Test("does the work of the second while that can't be created, and a request fails only if neither can be")
         func exhausted() async throws {
             let gate = DispatchSemaphore(value: 0)
             let server = try RawServer { connection in
@@ -120,7 +120,7 @@
             #expect(made.load(ordering: .relaxed) == 4)
         }
 
-        @Test("and the second end their requests when these are cancelled")
+        @Test("ends its requests when they are cancelled, and so does the second thread")
         func cancelled() async throws {
             let server = try RawServer { connection in while connection.readRequest() != nil {} }
             defer { server.stop() }

@@ -75,7 +75,7 @@ struct StreamTests {
         #expect(parts.text == "one two")
     }
 
-    @Test("the head is passed on once, also if fields follow the body", arguments: Engine.hardened)
+    @Test("the head is passed on once, even if fields follow the body", arguments: Engine.hardened)
     func trailers(engine: Engine) async throws {
         let server = try RawServer { connection in
             connection.readRequest()

@@ -25,7 +25,7 @@ struct JSONMemberTests {
         .choice("season", \.season, [.any: "Any", .winter: "Winter"], unless: .any),
     ]
 
-    @Test("what was written is read again, and nothing is written for what has no value")
+    @Test("written members are read again, and nothing is written for members without a value")
     func roundTrip() {
         let offer = Offer(
             title: "Shoe",
@@ -59,7 +59,7 @@ struct JSONMemberTests {
         #expect(offer == Offer(title: "before", season: .winter))
     }
 
-    @Test("numbers that a vendor wouldn't take are left out, and noted by name only")
+    @Test("numbers that a vendor wouldn't accept are left out, and logged by name only")
     func leftOut() {
         var notes: [WireNote] = []
         let offer = Offer(price: -1, change: .infinity, stock: -1, end: Date.distantFuture + 1e12)
@@ -74,7 +74,7 @@ struct JSONMemberTests {
         )
     }
 
-    @Test("an object without members is removed, and one that isn't there has none")
+    @Test("an object without members is removed, and a missing object has no members")
     func objects() {
         var members: [String: FlagValue] = ["text": "a"]
         #expect(members[object: "user"] == [:] && members[object: "text"] == [:])
@@ -86,7 +86,7 @@ struct JSONMemberTests {
         #expect(members == ["text": "a"])
     }
 
-    @Test("parts without a place are noted together, in order, and nothing is noted of none")
+    @Test("parts without a place are logged together, in order, and nothing is logged if there are none")
     func noPlace() {
         var notes: [WireNote] = []
         notes.leaveOut("its value")

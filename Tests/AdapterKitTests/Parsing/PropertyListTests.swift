@@ -17,7 +17,7 @@ struct PropertyListTests {
         #expect(value == ["t": "10", "n": 10, "d": 1.5, "f": true, "l": ["a", false], "g": [:]])
     }
 
-    @Test("what is nested deeper than asked for is empty")
+    @Test("values nested deeper than requested are empty")
     func deep() throws {
         let bytes = xml("<array><array><array><string>a</string></array></array></array>")
         #expect(try PropertyList.parse(bytes, deepest: 2) == [[[[:]]]])
@@ -25,7 +25,7 @@ struct PropertyListTests {
     }
 
     @Test(
-        "what can't be read is an error",
+        "unreadable input is an error",
         arguments: ["", "<plist", "<plist><dict><key>d</key><date>2026-11-21T10:00:00Z</date></dict></plist>", "{"]
     )
     func unreadable(text: String) {

@@ -83,7 +83,7 @@ struct StoredRecordTests {
         #expect(record.value == Record(name: "nobody", count: 7))
     }
 
-    @Test("what can't be read counts as missing, and is told once", arguments: ["", "[]", #"{"count":"many"}"#])
+    @Test("an unreadable record counts as missing, and is reported once", arguments: ["", "[]", #"{"count":"many"}"#])
     func unreadable(text: String) async throws {
         try await store.setValue(Array(text.utf8), for: "key")
         let count = Counter()
@@ -92,7 +92,7 @@ struct StoredRecordTests {
         #expect(record.value == Record() && count.value == 1)
     }
 
-    @Test("as long as the store can't be read, nothing counts as missing")
+    @Test("while the store can't be read, no record counts as missing")
     func unavailable() async throws {
         try await store.setValue(Array(#"{"count":7}"#.utf8), for: "key")
         store.isFailing.store(true, ordering: .relaxed)

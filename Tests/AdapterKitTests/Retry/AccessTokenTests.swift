@@ -82,7 +82,7 @@ struct AccessTokenTests {
         #expect(vendor.requests == 1)
     }
 
-    @Test("after failures the vendor is asked less and less often, and as late as it asks for")
+    @Test("after failures the vendor is asked at growing intervals, and not before the time that it asks for")
     func failures() async throws {
         let tokens = tokens()
         vendor.state.withLock { $0.failure = ExperimentationError(.transport, "away") }

@@ -30,7 +30,7 @@ struct LapsingValueTests {
         #expect(await value.current() == 2)
     }
 
-    @Test("a known value stays if it can't be renewed, and isn't asked for during a pause")
+    @Test("a known value stays if it can't be renewed, and isn't fetched during a pause")
     func stays() async {
         let value = self.value([1, nil, 2])
         _ = await value.current()
@@ -43,7 +43,7 @@ struct LapsingValueTests {
         #expect(await value.current() == 2)
     }
 
-    @Test("while it is unknown, each caller asks")
+    @Test("while it is unknown, each caller fetches it")
     func unknown() async {
         let value = self.value([nil, nil, 1])
         #expect(await value.current() == nil)
@@ -51,7 +51,7 @@ struct LapsingValueTests {
         #expect(await value.current() == 1)
     }
 
-    @Test("a fetch that was cancelled says nothing: the next caller asks")
+    @Test("a cancelled fetch has no result: the next caller fetches again")
     func cancelled() async {
         let value = self.value([1, nil, 2], error: .cancelled)
         _ = await value.current()

@@ -19,7 +19,7 @@ private struct FieldAdder: OperationObserver {
 @Suite("Observed requests")
 struct ObservedTransportTests {
     @Test(
-        "an observer adds fields; those that the engine sets, that aren't valid or that are there already are left out"
+        "an observer adds fields; invalid ones, those that the engine sets and those already present are left out"
     )
     func fields() async throws {
         let added = [

@@ -17,7 +17,7 @@
             }
         }
 
-        @Test("a kept connection that becomes ready between requests is no longer watched, and is again with the next")
+        @Test("a kept connection that becomes ready between requests isn't watched until the next request")
         func unwanted() {
             var watches = SocketWatches()
             watches.opened(7)
@@ -28,7 +28,7 @@
             #expect(watches.want(7, reading: true, writing: false) == .add(reading: true, writing: false))
         }
 
-        @Test("a number that the system gives out again is a new socket")
+        @Test("a descriptor that the system reuses is a new socket")
         func reused() {
             var watches = SocketWatches()
             watches.opened(7)

@@ -26,7 +26,7 @@ struct ExposureBookTests {
         #expect(book.sum(at: .new) == ExposureBook.Sum())
     }
 
-    @Test("one that arrives again under the same id counts once, another one of the user twice")
+    @Test("one that arrives again under the same id counts once; under another id it counts twice")
     func sameID() {
         var book = ExposureBook(users: 1, Self.mapping)
         book.expect(of: 0, inExperiment: 0, from: .old)
@@ -39,7 +39,7 @@ struct ExposureBookTests {
         #expect(book.sum(at: .old) == ExposureBook.Sum(expected: 1, received: 2, twice: 1))
     }
 
-    @Test("one that arrives at the other vendor is missing here and unasked for there")
+    @Test("one that arrives at the wrong vendor is missing at the right one and superfluous at the wrong one")
     func otherVendor() {
         var book = ExposureBook(users: 1, Self.mapping)
         book.expect(of: 0, inExperiment: 1, from: .new)
@@ -49,7 +49,7 @@ struct ExposureBookTests {
     }
 
     @Test(
-        "one of no user or no experiment is counted by itself",
+        "one without a known user or experiment is counted separately",
         arguments: [
             ("visit-3", "color"), ("ada", "color"), (nil, "color"), ("visit-0", "size"), ("visit-0", nil),
         ] as [(String?, String?)]

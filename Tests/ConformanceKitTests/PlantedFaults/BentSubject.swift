@@ -12,12 +12,12 @@ struct BentSubject: ConformanceSubject {
         var wireFields = Set(Received.Field.allCases)
         var knownDeviations: [KnownDeviation] = []
         var secrets: [String] = []
-        /// Of each world, what this vendor can't hold.
+        /// The parts of each world that this vendor can't represent.
         var gaps: @Sendable (World) -> [WorldGap] = { _ in [] }
         var open: (@Sendable (World) async throws -> Void)?
         var store: (@Sendable (ClientStore) -> ClientStore)?
         var isHeard: @Sendable () -> Bool = { true }
-        /// Whether the vendor tells of changes of its world.
+        /// Whether the vendor announces changes of its world.
         var tellsOfChanges = false
         /// What the console waits for after a change.
         var afterChange: @Sendable () async -> Void = {}
@@ -94,7 +94,7 @@ private final class WorldInUse: Sendable {
     func set(_ world: World) { self.world.withLock { $0 = world } }
 }
 
-/// Tells its listeners that the world has changed.
+/// Notifies its listeners that the world has changed.
 private final class Announcer: ChangeSource {
     private let listeners = Mutex<[AsyncStream<ChangeNotice>.Continuation]>([])
 
@@ -295,7 +295,7 @@ extension BentSubject.Bend {
         })
     }
 
-    /// Changes how events are sent, by what is made anew for each provider.
+    /// Changes how events are sent, by a function that is made for each provider.
     static func sending(by make: @escaping @Sendable () -> BentSink.Send) -> Self {
         Self(provider: { provider, _ in
             BentProvider(provider) { roles, _ in

@@ -7,7 +7,7 @@ import Testing
 struct HonestyTests {
     // No subject here needs as long as this, however busy the machine is.
     private let runner = ConformanceRunner(limit: .seconds(120))
-    /// For subjects that hang; those beside them need a moment.
+    /// For subjects that hang; the other subjects need a moment.
     private let impatient = ConformanceRunner(limit: .seconds(10), width: 2, patience: 3)
 
     private func conformanceCase(_ name: String) throws -> ConformanceCase {
@@ -58,7 +58,7 @@ struct HonestyTests {
         #expect(try await outcome(of: "evaluation/declared-capabilities", bend).word == "failed")
     }
 
-    @Test("a flag that is lost with an announced change isn't the change")
+    @Test("a flag that is lost with an announced change doesn't count as the change")
     func lostWithAChange() async throws {
         #expect(try await outcome(of: "changes/pushed", .init(tellsOfChanges: true)) == .passed)
         var losing = BentSubject.Bend.deciding { decisions, _ in
@@ -69,7 +69,7 @@ struct HonestyTests {
         #expect(failures.first?.message.hasPrefix("the change is read") == true)
     }
 
-    @Test("a client that is told of a change may read it before it is refreshed")
+    @Test("a client that is notified of a change may read it before it is refreshed")
     func readBeforeRefresh() async throws {
         let isAsked = AsyncGate()
         var eager = BentSubject.Bend.deciding { decisions, _ in
@@ -85,7 +85,7 @@ struct HonestyTests {
     }
 
     @Test(
-        "a subject that takes one type of event is tried with that one",
+        "a subject that accepts one type of event is tested with that type",
         arguments: ConformanceCase.examples.map(\.type)
     )
     func oneType(_ type: String) async throws {
@@ -96,7 +96,7 @@ struct HonestyTests {
         }
     }
 
-    @Test("a subject that takes only events that can't be told apart can't show that it tracks any")
+    @Test("a subject that accepts only indistinguishable events can't show that it tracks any")
     func noMarks() async throws {
         var bend = BentSubject.Bend.taking(["installed"])
         bend.wireFields.remove(.attributes)
@@ -104,7 +104,7 @@ struct HonestyTests {
         #expect(outcome.reason == #"bent declares "tracking" and takes no event that could be told from others"#)
     }
 
-    @Test("decisions that live for hours become overdue after these hours", arguments: [1, 3, 48])
+    @Test("decisions with a lifetime of hours become overdue after those hours", arguments: [1, 3, 48])
     func longLived(_ hours: Int) async throws {
         let bend = BentSubject.Bend.rules { BentRules(inner: $0, lifetime: .seconds(hours * 3_600)) }
         #expect(try await outcome(of: "caching/stale-by-choice-is-not-ready", bend) == .passed)
@@ -235,7 +235,7 @@ struct HonestyTests {
         #expect(!report.isSuccess)
     }
 
-    @Test("a case without expectations fails, also where a ledger and secrets are checked after it")
+    @Test("a case without expectations fails, even where a ledger and secrets are checked after it")
     func emptyCase() async {
         let empty = ConformanceCase("nothing/at-all", promise: 1, "Nothing", world: .empty) { probe in
             _ = try await probe.client()
@@ -246,7 +246,7 @@ struct HonestyTests {
     }
 
     @Test(
-        "a stage that says that a case doesn't apply has failed it",
+        "a stage that claims that a case doesn't apply fails it",
         arguments: [
             (
                 "outages/ten-rounds-lose-nothing",
@@ -262,7 +262,7 @@ struct HonestyTests {
         #expect(try await outcome(of: name, bend).word == "failed")
     }
 
-    @Test("a capability that no case has shown is unproven, also one that cases about compositions ask for")
+    @Test("a capability that no case has shown is unproven, even one that cases about compositions require")
     func unproven() {
         let results = ConformanceCase.all.map { known in
             CaseResult(

@@ -3,7 +3,7 @@ import ConformanceSubjects
 import Experimentation
 import Foundation
 
-/// Faults that show only beside other events, in a later run, or in what is said of a failure.
+/// Faults that show only with other events, in a later run, or in the report of a failure.
 extension PlantedFault {
     static let batches: [PlantedFault] = [
         PlantedFault(
@@ -112,7 +112,7 @@ extension PlantedFault {
         ),
     ]
 
-    /// Asks for each user, and names them in some errors.
+    /// Asks the vendor for each user, and names the user in some errors.
     private static let asked: BentSubject.Bend = {
         var bend = BentSubject.Bend(provider: { provider, _ in
             BentProvider(provider) { roles, _ in

@@ -8,7 +8,7 @@ extension PlantedFault {
         PlantedFault(
             "orders dates as texts",
             caughtBy: "targeting/before-and-after",
-            // A word that compares as later than every date.
+            // A text that compares as later than every date.
             knowing("joined") { $0.contains("-") ? $0 : "9999-12-31" }
         ),
         PlantedFault(

@@ -9,7 +9,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
     let caughtBy: String
     /// Patterns of the cases that may fail as well; all others must pass.
     let alsoBlamedBy: [String]
-    /// The messages, one of which any other failing case must give: a fault may show wherever it matters.
+    /// Messages, one of which any other failing case must contain: a fault may show wherever it matters.
     let accusations: [String]
     let bend: BentSubject.Bend
 

@@ -8,7 +8,7 @@ struct PlantedFaultTests {
     /// The number of faults tried at once: their cases mostly wait for what a faulty provider never does.
     private static let width = 24
 
-    @Test("P73 each by its own case, and by no case that blames something else")
+    @Test("P73 each fault is caught by its own case, and by no case that blames something else")
     func caught() async {
         await withTaskGroup(of: Void.self) { group in
             for (place, fault) in PlantedFault.all.enumerated() {

@@ -34,7 +34,7 @@ struct LiarTests {
     }
 
     @Test(
-        "whether it can't be opened, has gaps everywhere or calls every command unsupported",
+        "it fails whether it can't be opened, has gaps everywhere or rejects every command as unsupported",
         arguments: [
             [:], ["open": #"{"stage":"s","gaps":[\#(gaps)]}"#], ["open": #"{"stage":"s"}"#],
             ["open": #"{"stage":"s","gaps":[\#(gaps)]}"#, "start": #"{"provider":"p"}"#],

@@ -92,7 +92,7 @@ struct RemoteSubjectTests {
     }
 
     @Test(
-        "the vendor comes back only after what was sent while it was away is answered, also for a caller that has left",
+        "the vendor returns only after requests sent while it was away are answered, even for a caller that has left",
         arguments: [false, true]
     )
     func order(leaves: Bool) async throws {

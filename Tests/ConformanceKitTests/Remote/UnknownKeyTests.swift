@@ -2,10 +2,10 @@ import ConformanceKit
 import Experimentation
 import Testing
 
-@Suite("What a service answers beside what is known")
+@Suite("Unknown keys and invalid values in a service's answers")
 struct UnknownKeyTests {
     @Test(
-        "an unknown key of a result is refused by name",
+        "an unknown key in a result is refused by name",
         arguments: [
             ("decisions", #"{"flag":[]}"#, "result.flag"),
             ("decisions", #"{"disabled":true,"why":"tired"}"#, "result.why"),
@@ -23,7 +23,7 @@ struct UnknownKeyTests {
         #expect(told.contains("\(path): unknown key"), "\(told)")
     }
 
-    @Test("an event at a time that doesn't exist is refused by its place")
+    @Test("an event with an impossible time is refused with its position")
     func time() async throws {
         let result = #"{"received":[{"type":"installed","date":"2026-02-30T10:00:00.000Z"}]}"#
         let told = try await Self.complaint(about: "received", answered: result)

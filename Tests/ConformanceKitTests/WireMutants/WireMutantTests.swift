@@ -27,7 +27,7 @@ struct WireMutantTests {
 
     private static let runner = ConformanceRunner(limit: .seconds(30))
 
-    @Test("P73 by its own case, which passes without the mistake", arguments: families)
+    @Test("P73 each mistake is caught by its own case, which passes without the mistake", arguments: families)
     func caught(_ family: Family) async throws {
         var survivors: [String] = []
         for mutant in family.mutants {

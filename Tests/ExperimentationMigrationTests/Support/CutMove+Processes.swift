@@ -9,7 +9,7 @@ import Waiting
 
 /// The processes, and where each finds the move.
 extension CutMove {
-    /// How a vendor decides, and what stands beside it.
+    /// How a vendor decides, and what else is composed with it.
     enum Shape: CaseIterable { case computed, asked, besideWarehouse }
 
     private func provider(_ side: MigrationSide, _ store: MortalStore) throws -> any ExperimentationProvider {
@@ -91,7 +91,7 @@ extension CutMove {
         plan = ownPlan
         plans = []
         places = [Place(stage: plan.stage, share: plan.share)]
-        // A vendor that is asked isn't told what the former move has taken over from the new one.
+        // A vendor that is asked for each user doesn't learn what the former move has taken over from the new one.
         if shapes[.old] == .asked { for index in people.indices { people[index].colors = nil } }
     }
 
@@ -103,7 +103,7 @@ extension CutMove {
         return plan
     }
 
-    /// Compares where a new process finds the move with where it may stand.
+    /// Compares the stage in which a new process finds the move with the possible stages.
     private func found(_ process: Process, _ planned: Place?) {
         if let planned, process.place != planned {
             fail("the new plan isn't in force, but \(process.place)")
@@ -122,13 +122,13 @@ extension CutMove {
         }
     }
 
-    /// Adds a place where the move may stand.
+    /// Adds a possible stage of the move.
     func expect(_ place: Place) {
         places.insert(place)
         if place.stage.sendsEvents(to: .new) { mayHaveReachedNew = true }
     }
 
-    /// Notes that a process has reported where the move stands, and that the store can have it.
+    /// Notes that a process has reported the stage of the move, and that the store can have it.
     func settle(_ process: Process, at place: Place? = nil) {
         if place == nil {
             // An instance reads the stage every two seconds.
@@ -151,7 +151,7 @@ extension CutMove {
         }
     }
 
-    /// Notes the kill switches that a process has seen and kept, after an answer of the vendor that leads everyone.
+    /// Notes the kill switches that a process has seen and kept, after an answer of the vendor that leads all users.
     func noteSwitches(_ process: Process) async {
         let side = process.place.stage.leader
         guard let side, disabled.contains(side), off[side] == nil, process.migration.party(side).isOff else { return }
@@ -177,7 +177,7 @@ extension CutMove {
                 await choose(person.consent == .denied ? .denied : .granted, index, &process)
             }
         }
-        // Also what the ids before signing in have held.
+        // Events held for the ids before signing in as well.
         for person in people where person.isSignedIn {
             try await process.client.setConsent(.granted, for: User(id: "visit-\(person.number)"))
         }

@@ -78,7 +78,7 @@ extension CutMove {
         let (id, now) = (people[index].id, moves.time.now)
         if consent == .denied {
             attempts.append((id, now))
-            // What is kept of a link goes, so that it would begin anew.
+            // The stored progress of a link is removed, so it would start over.
             cuts[index, default: 0] += 1
         }
         for place in denials.indices where consent == .granted && denials[place].user == id {

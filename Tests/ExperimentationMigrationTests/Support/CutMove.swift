@@ -37,7 +37,7 @@ final class CutMove {
     struct Denial {
         var user: String
         var date: Date
-        /// The user's events that vendors had by then.
+        /// The user's events that vendors had when the denial was carried out.
         var delivered: Set<String>
         /// Whether the new vendor certainly may have had events.
         var hasReachedNew: Bool
@@ -92,7 +92,7 @@ final class CutMove {
     /// The plans that were applied.
     var plans: [MigrationPlan] = []
     var lastRevision = 0
-    /// Where the move may stand: several places if a process died while it moved.
+    /// The possible stages of the move: several if a process died while it moved.
     var places: Set<Place> = [Place(stage: .off, share: 0)]
     var (hasReachedNew, mayHaveReachedNew) = (false, false)
     var disabled: Set<MigrationSide> = []

@@ -17,7 +17,7 @@ struct EventsOnly: ExperimentationProvider {
     }
 }
 
-/// A vendor that decides for each user when asked, by an in-memory vendor's rules, and takes no events if told so.
+/// A vendor that decides for each user when asked, by an in-memory vendor's rules; on request it takes no events.
 struct Asked: ExperimentationProvider {
     let vendor: InMemoryProvider
     var takesEvents = true

@@ -106,7 +106,7 @@ struct Moves {
         return session.assignments.first.flatMap(Migration.side)
     }
 
-    /// Where the move stands in the store.
+    /// The stage of the move in the store.
     func standing() async throws -> Standing? {
         let context = ProviderContext(of: old, in: store.state, ClientEnvironment())
         return try await StandingRecord(in: context.state, of: nil, log: ClientEnvironment().log).read()

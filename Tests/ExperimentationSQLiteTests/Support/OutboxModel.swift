@@ -3,7 +3,7 @@ import Foundation
 
 /// The expected content of an outbox, implemented as simply as possible and independently of both stores.
 struct OutboxModel {
-    /// Until when an event waits, and when that was recorded.
+    /// The time until which an event waits, and when that was recorded.
     struct Wait: Equatable {
         var noted = Date.distantPast
         var due = Date.distantPast
@@ -38,7 +38,7 @@ struct OutboxModel {
         func isLive(_ now: Date) -> Bool { owner != 0 && lease.isOn(now) }
     }
 
-    /// What a lease holder has in hand.
+    /// A lease as its holder sees it.
     struct Holding: Equatable {
         var owner: Int64
         var epoch: Int64

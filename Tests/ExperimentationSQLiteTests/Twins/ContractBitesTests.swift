@@ -132,7 +132,7 @@ struct ContractBitesTests {
         for rule in rules { #expect(await rule.failures(over: bench) != []) }
     }
 
-    @Test("a state store that removes less, or more, than begins with one of several is detected")
+    @Test("a state store that removes fewer or more keys than those with one of several prefixes is detected")
     func severalBeginnings() async {
         let rules = StateStoreContract.cases.filter { $0.id == "state/several-beginnings" }
         #expect(rules.count == 1)
@@ -144,7 +144,7 @@ struct ContractBitesTests {
         }
     }
 
-    @Test("a store that hangs, or can't be opened, is a failure and nothing worse")
+    @Test("a store that hangs, or can't be opened, is a failure and does no further harm")
     func hangs() async {
         struct Hanging: OutboxStoreDecorator {
             let base: any OutboxStore
@@ -166,7 +166,7 @@ struct ContractBitesTests {
         #expect(await rule.failures(over: closed).count == 1)
     }
 
-    @Test("a store that hangs while its place is made, or on closing, is a failure too")
+    @Test("a store that hangs while its location is created, or on closing, is a failure too")
     func hangsAround() async {
         @Sendable func hang() async {
             await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
@@ -210,7 +210,7 @@ struct ContractBitesTests {
         #expect(await rule.failures(over: bench) != [])
     }
 
-    @Test("a state store that isn't empty at the start is detected, whatever it counts from")
+    @Test("a state store that isn't empty at the start is detected, whatever count it begins with")
     func countsOn() async throws {
         let bench = StoreBench<any StateStore>(features: [.shared]) { _ in
             let base = InMemoryStateStore()

@@ -154,7 +154,7 @@ struct ForgottenSignals: OutboxTwin {
     }
 }
 
-/// Never tells that it dropped anything.
+/// Never reports that it dropped anything.
 struct BlindToOverflow: OutboxTwin {
     let base: any OutboxStore
     var overflowed: Int { 0 }

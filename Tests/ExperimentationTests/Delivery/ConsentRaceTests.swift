@@ -136,7 +136,7 @@ struct ConsentRaceTests {
     }
 
     @Test(
-        "a grant that was noted with an event that can't be stored takes effect all the same",
+        "a grant noted with an event that can't be stored takes effect nevertheless",
         arguments: [true, false]
     )
     func grantWithRefusedEvent(isDenied: Bool) async throws {

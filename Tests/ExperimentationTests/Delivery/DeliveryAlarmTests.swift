@@ -21,7 +21,7 @@ struct DeliveryAlarmTests {
             ("a hold that isn't set is lifted", { schedule, _ in schedule.set(.offline, false) }, false),
         ]
 
-    @Test("a change wakes it only if what it does next changes", arguments: changes.indices)
+    @Test("a change wakes the task only if it changes what the task does next", arguments: changes.indices)
     func wakes(index: Int) throws {
         let (name, change, wakes) = Self.changes[index]
         let rest = try #require(alarm.rest())
@@ -30,7 +30,7 @@ struct DeliveryAlarmTests {
         #expect(rest.changed.isOpen == wakes, "\(name)")
     }
 
-    @Test("it rests until the oldest event has waited long enough, and a second event doesn't wake it")
+    @Test("the task rests until the oldest event has waited long enough, and a second event doesn't wake it")
     func interval() throws {
         alarm.change { $0.accepted(1, at: $1) }
         var rest = try #require(alarm.rest())
@@ -54,7 +54,7 @@ struct DeliveryAlarmTests {
         #expect(alarm.rest() == nil)
     }
 
-    @Test("the end wakes it also while a hold keeps it resting")
+    @Test("the end wakes the task even while a hold keeps it resting")
     func close() throws {
         alarm.change { schedule, _ in schedule.set(.disabled, true) }
         let rest = try #require(alarm.rest())

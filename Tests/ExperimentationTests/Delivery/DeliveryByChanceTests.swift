@@ -2,7 +2,7 @@
     import Testing
     import Waiting
 
-    @Suite("Deliveries, whatever comes")
+    @Suite("Deliveries under random events")
     struct DeliveryByChanceTests {
         @Test(
             "every accepted event is delivered, dropped, removed or held, no wake-up is lost, and a flush ends",

@@ -23,7 +23,7 @@
         private let denials = DeniedUsers()
         var flushes: [Flush] = []
         private var count = 0
-        /// The events that may be held until their users consent, and then come behind later ones.
+        /// The events that may be held until their users consent, and then follow later ones.
         private(set) var unasked: Set<String> = []
         var isClosed = false
         var violations: [String] = []
@@ -135,7 +135,7 @@
             let isDisabled = dice.below(30) == 0
             let all = verdict()
             let isMixed = dice.below(3) == 0
-            // A vendor that takes a user's later event and not the earlier one breaks the order itself.
+            // A vendor that accepts a user's later event and not the earlier one breaks the order itself.
             var verdicts: [String: Verdict?] = [:]
             for event in request.batch where verdicts[event.identity.id] == nil {
                 verdicts[event.identity.id] = .some(isMixed ? verdict() : all)

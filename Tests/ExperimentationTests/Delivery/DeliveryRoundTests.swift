@@ -43,7 +43,7 @@ struct DeliveryRoundTests {
         #expect(round.next() == nil && round.isExhausted)
     }
 
-    @Test("more are leased exactly while the store says that there are, however large the last batch was")
+    @Test("more batches are leased exactly while the store has more, however large the last batch was")
     func hasMore() {
         func lease(_ batch: [Envelope], hasMore: Bool) -> Lease {
             Lease(token: Self.token, batches: [batch], rest: hasMore ? .more : .otherLanes)
@@ -55,7 +55,7 @@ struct DeliveryRoundTests {
         #expect(!round.wantsMore)
     }
 
-    @Test("what is left is known once everything is sent, unless a user has to wait or the round was ended")
+    @Test("the remaining events are known once everything is sent, unless a user has to wait or the round was ended")
     func remainder() {
         let last = Lease(token: Self.token, batches: [events("a1", "b2")], rest: .nothing(until: Self.now))
         func round(_ change: (inout DeliveryRound) -> Void) -> Lease.Rest? {
@@ -125,7 +125,7 @@ struct DeliveryRoundTests {
         #expect(rejected == ["c3"])
     }
 
-    @Test("a missing answer ends the round and counts for no event; a stop takes precedence over it")
+    @Test("a missing answer ends the round and counts as an attempt of no event; a stop takes precedence over it")
     func failures() {
         var round = round([events("a1", "b2", "c3")])
         let batch = round.next() ?? []
@@ -152,13 +152,13 @@ struct DeliveryRoundTests {
         #expect(signals.next(leavingOut: [ExactText("a")])?.map(\.id) == ["a9"])
     }
 
-    @Test("events that are passed over because of a denial keep no other user's from being leased")
+    @Test("events skipped because of a denial don't keep other users' events from being leased")
     func passedOver() {
         var round = round([events("a1", "a2")], largest: 2)
         #expect(round.next(leavingOut: [ExactText("a")]) == nil)
         #expect(round.wantsMore)
         round.add(Lease(token: Self.token, batches: [events("a3", "b4")]), largest: 2)
-        // Also if the denial isn't owed any more: they come behind those that were passed over.
+        // Even if the denial is no longer owed: they follow the events that were skipped.
         #expect(round.next()?.map(\.id) == ["b4"])
         #expect(round.hasPassedOver)
     }

@@ -81,7 +81,7 @@ struct DestinationTests {
         #expect(try await client.ledgers()[vendors[1].destination]?.purged == 3)
     }
 
-    @Test("consent stated with an event releases what a destination holds that doesn't take the event itself")
+    @Test("consent stated with an event releases events held for a destination that doesn't accept the event itself")
     func releasedElsewhere() async throws {
         let other = ScriptedVendor(
             scope: "other",

@@ -152,7 +152,7 @@ struct EnvelopeCodingTests {
         #expect(try decoder.decode(Envelope.self, from: Data(escaped.utf8)) == envelope)
     }
 
-    @Test("an event shares a text with the one before it only if that is the same, to the byte")
+    @Test("an event shares a text with the one before it only if both texts are equal, byte by byte")
     func sharedTexts() throws {
         // Characters that are written as escapes, that look like them, and that Unicode calls equal.
         let texts = [

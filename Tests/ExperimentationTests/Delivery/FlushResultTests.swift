@@ -80,7 +80,7 @@ struct FlushResultTests {
         await client.shutdown(within: .zero)
     }
 
-    @Test("a flush ends at once, though deliveries are held at whatever moment of its beginning", arguments: 1...12)
+    @Test("a flush ends at once if deliveries are held, at whatever moment of its beginning", arguments: 1...12)
     func heldMeanwhile(moment: Int) async throws {
         let time = InterruptedTime()
         let client = try await ScriptedVendor().client(time: time)

@@ -2,9 +2,9 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// A vendor whose answers wait, each for itself, until a test gives them.
+/// A vendor whose answers each wait until a test gives them.
 final class HeldSink: EventSink {
-    /// A request under way.
+    /// A request in progress.
     struct Request: Sendable {
         let number: Int
         let batch: [Envelope]
@@ -30,12 +30,12 @@ final class HeldSink: EventSink {
         self.begins = begins
     }
 
-    /// The requests under way.
+    /// The requests in progress.
     var requests: [Request] { state.withLock { $0.requests } }
-    /// The events that it took.
+    /// The events that it accepted.
     var received: [Envelope] { state.withLock { $0.received } }
 
-    /// Answers a request that is under way.
+    /// Answers a request in progress.
     func answer(_ request: Request, _ report: DeliveryReport) {
         state.withLock { state in
             let verdicts = report.verdicts(count: request.batch.count)
@@ -45,7 +45,7 @@ final class HeldSink: EventSink {
         request.answer.resume(returning: report)
     }
 
-    /// Takes everything from now on.
+    /// Accepts everything from now on.
     func free() {
         state.withLock { $0.isFree = true }
         for request in requests { answer(request, DeliveryReport(.delivered)) }

@@ -13,7 +13,7 @@ final class InterruptedTime: TimeSource {
     let base = ManualTime()
     private let state = Mutex(State())
 
-    /// Has something happen while the clock is read for the nth time from now.
+    /// Makes something happen while the clock is read for the nth time from now.
     func interrupt(_ number: Int, _ interruption: @escaping @Sendable () -> Void) {
         state.withLock { $0 = State(left: number, interruption: interruption) }
     }

@@ -9,7 +9,7 @@ struct LeftLeaseTests {
     private let time = InterruptedTime()
     private let store = InMemoryOutboxStore()
 
-    /// Has something happen at a reading of the clock after the vendor has taken one user's event and not the other's:
+    /// Makes something happen at a reading of the clock after the vendor accepted one user's event and not the other's:
     /// another round follows, under the same lease.
     private func interrupt(
         at reading: Int,
@@ -32,14 +32,14 @@ struct LeftLeaseTests {
         return client
     }
 
-    @Test("ends at once if a hold keeps that from beginning, whenever the hold comes", arguments: 1...12)
+    @Test("ends at once if a hold keeps the next round from beginning, whenever the hold comes", arguments: 1...12)
     func held(reading: Int) async throws {
         let client = try await interrupt(at: reading) { $0.set(.offline, true) }
         #expect(try await store.isFree(client.core.outbox.destinations[0], at: time.now))
         await client.shutdown(within: .zero)
     }
 
-    @Test("ends at once if the client does, so that the next run needn't wait", arguments: 1...12)
+    @Test("ends at once if the client shuts down, so that the next run needn't wait", arguments: 1...12)
     func closed(reading: Int) async throws {
         let client = try await interrupt(at: reading) { $0.set(.closed, true) }
         #expect(try await store.isFree(client.core.outbox.destinations[0], at: time.now))

@@ -94,7 +94,7 @@ struct OutboxDeliveryTests {
         try await client.expectBalance(Ledger(accepted: 1, purged: 1))
     }
 
-    /// Gives deliveries time before it removes something.
+    /// Waits before it removes something, so that deliveries can proceed.
     private struct LateRemoval: OutboxStoreDecorator {
         let base: any OutboxStore
         let isLate: @Sendable () -> Bool
@@ -331,7 +331,7 @@ struct OutboxDeliveryTests {
         var asked: [Duration] = []
         try await eventually("the event is taken") {
             if asked.count < vendor.record.batches.count { asked.append(start.duration(to: time.instant)) }
-            // Advances time in small steps while someone sleeps.
+            // Advances time in small steps while a task sleeps.
             if time.untilNextWake ?? .seconds(30) < .seconds(25) { time.advance(by: .milliseconds(100)) }
             return !vendor.record.received.isEmpty
         }

@@ -19,7 +19,7 @@ final class Door: Sendable {
     func open() { opened.continuation.finish() }
 }
 
-/// A store in memory that is slow or fails as a test demands.
+/// A store in memory that is slow or fails as a test asks.
 final class TroubledStore: OutboxStoreDecorator {
     /// The faults; the first append and the first settlement have number 1.
     struct Trouble: Sendable {

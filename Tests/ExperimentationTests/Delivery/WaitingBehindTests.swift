@@ -51,7 +51,7 @@ struct WaitingBehindTests {
         try await client.expectBalance(Ledger(accepted: 5, delivered: 4, dropped: [.exhausted: 1]))
     }
 
-    @Test("P14 two users with rejected events don't delay each other's")
+    @Test("P14 two users with rejected events don't delay each other's events")
     func two() async throws {
         let vendor = vendor(refusing: [0, 1])
         let client = try await vendor.client(time: time)

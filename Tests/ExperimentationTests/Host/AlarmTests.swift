@@ -9,7 +9,7 @@ import Waiting
 struct AlarmTests {
     private let time = ManualTime()
 
-    @Test("it rings once, at its moment")
+    @Test("the alarm rings once, at its time")
     func rings() async throws {
         let alarm = Alarm(by: time)
         let rings = Mutex(0)
@@ -23,7 +23,7 @@ struct AlarmTests {
         try await eventually("another ring") { rings.withLock { $0 } == 2 }
     }
 
-    @Test("the last moment counts, and none is one too")
+    @Test("the last time set counts, even if it is none")
     func lastCounts() async throws {
         let alarm = Alarm(by: time)
         let rung = Mutex<[String]>([])

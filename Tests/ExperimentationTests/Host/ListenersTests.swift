@@ -2,7 +2,7 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("Streams that end while they are told something")
+@Suite("Streams that end during an announcement")
 struct ListenersTests {
     @Test("a cancelled listener and an announcement never wait for each other")
     func endedMeanwhile() async {
@@ -25,7 +25,7 @@ struct ListenersTests {
         }
     }
 
-    @Test("a listener that keeps the newest alone is told that")
+    @Test("a listener that buffers only the newest announcement gets that one")
     func newest() async {
         let listeners = Listeners<Int>()
         let (all, last) = (listeners.stream(), listeners.stream(buffering: .bufferingNewest(1)))
@@ -35,7 +35,7 @@ struct ListenersTests {
         #expect(await last.reduce(into: []) { $0.append($1) } == [3])
     }
 
-    @Test("every listener is told everything in order from its beginning to its end")
+    @Test("every listener gets all announcements in order from its beginning to its end")
     func order() async {
         let listeners = Listeners<Int>()
         #expect(listeners.isEmpty)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A chain of tasks", .timeLimit(.minutes(10)))
 struct TaskChainTests {
-    @Test("work is done in the order in which it is added, and its end includes what it adds itself")
+    @Test("work is done in the order in which it is added, and its end includes work that it adds itself")
     func inOrder() async {
         let chain = TaskChain()
         await chain.end()

@@ -6,7 +6,7 @@ import Waiting
 
 @testable import Experimentation
 
-/// A store that tells whether the first answer is written down while the second request is under way.
+/// A store that reports whether the first answer is recorded while the second request is in progress.
 private final class BesideStore: OutboxStoreDecorator {
     let base: any OutboxStore = InMemoryOutboxStore()
     /// Open once events have been leased for the second time.
@@ -46,7 +46,7 @@ struct AnswerTests {
     private let time = ManualTime()
     private static let single = BatchPolicy(count: 1_000_000, largest: 1, bytes: .max, interval: .seconds(3_600))
 
-    /// A vendor that takes two events and answers the third otherwise.
+    /// A vendor that accepts two events and answers the third otherwise.
     private func vendor(then verdict: Verdict) -> ScriptedVendor {
         let calls = Shared(0)
         return ScriptedVendor(batching: Self.single) { _ in
@@ -66,7 +66,7 @@ struct AnswerTests {
         return client
     }
 
-    @Test("P12 a pause that the vendor asks for is kept, though the store fails at the same moment")
+    @Test("P12 a pause that the vendor asks for is kept even if the store fails at the same moment")
     func askedPause() async throws {
         let vendor = vendor(then: .outage(after: .seconds(300)))
         let client = try await client(vendor, TroubledStore(.init(failingSettle: 2)))
@@ -81,7 +81,7 @@ struct AnswerTests {
         try await client.expectBalance(Ledger(accepted: 3, delivered: 3))
     }
 
-    @Test("refused credentials stop deliveries, though the store fails at the same moment")
+    @Test("refused credentials stop deliveries even if the store fails at the same moment")
     func refusal() async throws {
         let vendor = vendor(then: .stop(ExperimentationError(.unauthorized, "no such key")))
         let client = try await client(vendor, TroubledStore(.init(failingSettle: 2)))
@@ -99,7 +99,7 @@ struct AnswerTests {
         #expect(client.status == .disabled)
     }
 
-    @Test("an answer is written down while the store lets the next lease wait")
+    @Test("an answer is recorded while the next lease waits for the store")
     func slowLease() async throws {
         let store = SlowLease(number: 2)
         let vendor = ScriptedVendor(batching: Self.single)
@@ -114,10 +114,10 @@ struct AnswerTests {
         try await client.expectBalance(Ledger(accepted: 3, delivered: 3))
     }
 
-    @Test("an answer is written down beside the next request if the next lease has come")
+    @Test("an answer is recorded during the next request if the next lease has arrived")
     func quickLease() async throws {
         var wasBeside = false
-        // Whether a lease has come in time is a matter of chance, but it nearly always has.
+        // Whether a lease has arrived in time is a matter of chance, but it nearly always has.
         for _ in 0..<20 where !wasBeside {
             let store = BesideStore()
             let vendor = ScriptedVendor(batching: Self.single) { _ in
@@ -132,11 +132,11 @@ struct AnswerTests {
         #expect(wasBeside)
     }
 
-    @Test("an answer that comes when a client shuts down is written down, and its lane is free at once")
+    @Test("an answer that arrives while a client shuts down is recorded, and its lane is free at once")
     func shutdown() async throws {
         let store = TroubledStore()
         let asked = AsyncGate()
-        // Takes the event at the moment when the client gives up.
+        // Accepts the event at the moment when the client gives up.
         let vendor = ScriptedVendor(batching: Self.single) { _ in
             asked.open()
             await AsyncGate().wait()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Experimentation
 
-/// A store whose transactions take what arrives until nothing does, after a test's next step.
+/// A store whose transactions include events that arrive until none does, after a test's next step.
 private final class JoinedStore: OutboxStoreDecorator {
     let base: any OutboxStore = InMemoryOutboxStore()
     /// The ids that each transaction has stored.
@@ -67,17 +67,17 @@ struct ArrivingEntriesTests {
         return .event(NewEvent(envelope, to: Self.destination, grantsConsent: grants))
     }
 
-    /// Has statements arrive at the next step of a transaction.
+    /// Makes statements arrive at the next step of a transaction.
     private func arrive(_ statements: Intake.Statement...) {
         store.steps.change { [intake] steps in
             steps.append { for statement in statements { intake.note(statement) } }
         }
     }
 
-    /// Reads that nothing is owed from earlier runs.
+    /// Reads the notes of earlier runs, which owe nothing.
     private func begin() async throws { try await owed.carryOut() }
 
-    @Test("they join it, however often some arrive")
+    @Test("they join the transaction, however often some arrive")
     func joining() async throws {
         try await begin()
         arrive(event(2), event(3))
@@ -89,7 +89,7 @@ struct ArrivingEntriesTests {
         #expect(!intake.state.withLock { $0.isCarried })
     }
 
-    @Test("a change of consent, and what comes behind it, waits for the next one")
+    @Test("a change of consent, and everything behind it, waits for the next transaction")
     func consent() async throws {
         try await begin()
         arrive(event(2), .consent(ConsentChange(userID: "ada", isGranted: false)), event(3))
@@ -99,7 +99,7 @@ struct ArrivingEntriesTests {
         #expect(try await store.ledger(of: Self.destination) == Ledger(accepted: 2, purged: 2))
     }
 
-    @Test("an event that states consent waits for the next one")
+    @Test("an event that states consent waits for the next transaction")
     func granting() async throws {
         try await begin()
         arrive(event(2, grants: true), event(3))
@@ -134,7 +134,7 @@ struct ArrivingEntriesTests {
         #expect(store.stored.value == [["1", "2", "3", "4"]])
     }
 
-    @Test("callers of a transaction that fails get the error, also those that joined it")
+    @Test("callers of a transaction that fails get the error, even those that joined it")
     func told() async throws {
         try await begin()
         store.failures.value = 1
@@ -149,7 +149,10 @@ struct ArrivingEntriesTests {
         #expect(store.stored.value == [])
     }
 
-    @Test("a store that doesn't answer for all of them has failed, and no caller waits forever", arguments: [1, 2, 3])
+    @Test(
+        "a store that doesn't return an outcome for each event has failed, and no caller waits forever",
+        arguments: [1, 2, 3]
+    )
     func unanswered(_ count: Int) async throws {
         try await begin()
         store.unanswered.value = count
@@ -164,7 +167,7 @@ struct ArrivingEntriesTests {
         await #expect(throws: ExperimentationError.self) { try await intake.outcome(of: second) }
     }
 
-    @Test("no transaction has more than the largest number")
+    @Test("no transaction has more events than the limit")
     func most() async throws {
         try await begin()
         store.steps.change { [self] steps in

@@ -6,7 +6,7 @@ import Waiting
 
 @testable import Experimentation
 
-/// A store whose appends wait, each for itself, after they are carried out.
+/// A store whose appends each wait after they are carried out.
 private final class SteppedAppends: OutboxStoreDecorator {
     let base: any OutboxStore = InMemoryOutboxStore()
     private let doors: [Door]
@@ -63,7 +63,7 @@ struct CarryingTests {
         return carrying
     }
 
-    @Test("many callers are answered while the next transaction is under way, and in order")
+    @Test("many callers are answered while the next transaction is in progress, and in order")
     func answers() async throws {
         let store = SteppedAppends(3)
         let told = Shared<[Int]>([])
@@ -87,7 +87,7 @@ struct CarryingTests {
         #expect(told.value == [1, Intake.few + 1, 1])
     }
 
-    @Test("a caller whose event is stored doesn't wait for those of others")
+    @Test("a caller whose event is stored doesn't wait for other callers' events")
     func handedOver() async throws {
         let store = SteppedAppends(2)
         let intake = intake(store)
@@ -108,7 +108,7 @@ struct CarryingTests {
         #expect(!intake.state.withLock { $0.isCarried })
     }
 
-    @Test("a caller that is to carry the line and doesn't wait yet does so as soon as it waits")
+    @Test("a caller that is chosen to carry the line before it waits does so as soon as it waits")
     func askedEarly() async throws {
         let store = SteppedAppends(1)
         let intake = intake(store)
@@ -122,7 +122,7 @@ struct CarryingTests {
         #expect(try await store.ledger(of: Self.destination).accepted == 3)
     }
 
-    @Test("a cancelled caller carries the line all the same")
+    @Test("a cancelled caller carries the line nevertheless")
     func cancelled() async throws {
         let store = SteppedAppends(1)
         let intake = intake(store)

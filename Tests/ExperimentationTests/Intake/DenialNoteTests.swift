@@ -5,7 +5,7 @@ import Waiting
 
 @testable import Experimentation
 
-@Suite("What is owed of denials, and the notes of it")
+@Suite("Owed denials and their notes")
 struct DenialNoteTests {
     private let outbox = TroubledStore(.init(failsDenials: true))
     private let state = InMemoryStateStore()
@@ -25,7 +25,7 @@ struct DenialNoteTests {
         #expect(try await state.keys(beginningWith: "").isEmpty)
     }
 
-    @Test("a denial whose events are removed isn't repeated in the store while what is kept of its user remains")
+    @Test("a denial whose events are removed isn't repeated in the store while other data of its user remains")
     func halfDone() async throws {
         outbox.mendDenials()
         let state = FailingStore(failing: 0..<1, of: [.removeAll])

@@ -4,11 +4,11 @@ import Testing
 
 @testable import Experimentation
 
-@Suite("What is kept of a user goes with a denial, and a denial that fails to remove it is owed")
+@Suite("A denial removes a user's stored data, and is owed if it fails to")
 struct ForgettingTests {
     private let vendor = ScriptedVendor(needsConsent: true)
 
-    /// A store that is slow to forget what is kept of a user, and then fails.
+    /// A store that is slow to remove a user's data, and then fails.
     private struct FailingToForget: StateStoreDecorator {
         let baseState: any StateStore = InMemoryStateStore()
         let reached = AsyncGate()
@@ -24,7 +24,7 @@ struct ForgettingTests {
         }
     }
 
-    @Test("a denial whose consequences fail is owed no longer once its user has consented again in another session")
+    @Test("a denial whose consequences fail is no longer owed once its user has consented again in another session")
     func agreedElsewhere() async throws {
         let state = FailingToForget()
         let client = try await vendor.client(store: ClientStore(outbox: InMemoryOutboxStore(), state: state))
@@ -54,7 +54,7 @@ struct ForgettingTests {
     }
 
     @Test(
-        "what is kept of a user goes when a session begins as denied, also if the store fails at first",
+        "a user's stored data is removed when a session begins as denied, even if the store fails at first",
         arguments: [0..<0, 0..<1, 0..<3]
     )
     func deniedFromTheStart(failing: Range<Int>) async throws {
@@ -105,7 +105,7 @@ struct ForgettingTests {
         #expect(ada.string("f", default: "") == "a")
     }
 
-    @Test("what is kept of a user goes when a session begins as denied, also where the vendor takes no events")
+    @Test("a user's stored data is removed when a session begins as denied, even if the vendor takes no events")
     func deniedWithoutEvents() async throws {
         let provider = GatedProvider(source: GatedSource())
         let key = "\(provider.destination.account.prefix(32))/decisions/\(Digest.hex("ada"))"
@@ -119,7 +119,7 @@ struct ForgettingTests {
     }
 
     @Test(
-        "consent ends a denial whose consequences fail, before or after that, also where the vendor takes no events",
+        "consent ends a denial whose consequences fail, before or after that, even if the vendor takes no events",
         arguments: [true, false]
     )
     func agreedWithoutEvents(hasFailed: Bool) async throws {

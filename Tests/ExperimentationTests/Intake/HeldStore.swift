@@ -2,9 +2,9 @@ import Experimentation
 import Foundation
 import Synchronization
 
-/// Stores in memory whose calls wait, each for itself, until a test lets them go.
+/// Stores in memory whose calls each wait until a test lets them go.
 final class HeldStore: OutboxStoreDecorator, StateStoreDecorator {
-    /// What becomes of a call.
+    /// The outcome of a call.
     enum Fate: CaseIterable { case done, failsBefore, failsAfter }
 
     /// What was done in the store, in order.

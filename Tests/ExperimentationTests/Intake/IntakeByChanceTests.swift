@@ -2,10 +2,10 @@
     import Testing
     import Waiting
 
-    @Suite("The line into the store, whatever comes")
+    @Suite("The line into the store under random statements")
     struct IntakeByChanceTests {
         @Test(
-            "every statement is stored once, in order, and answered once, and the line never stands still",
+            "every statement is stored once, in order, and answered once, and the line never stalls",
             arguments: 0..<(isSoak ? 100 : 1)
         )
         func anything(part: Int) async {

@@ -1,14 +1,14 @@
 #if os(Linux)
     @testable import Experimentation
 
-    /// What must have become of statements: a store that carries them out one after another.
+    /// The required outcome of statements: that of a store that carries them out one after another.
     extension IntakeGame {
-        /// Whether a user denies consent, as far as it can be told: a call that failed may have been carried out.
+        /// Whether a user denies consent, if that is certain: a call that failed may have been carried out.
         private enum Word { case consents, denies, open }
 
         func compare() {
             checkStored()
-            // What was done though the store said that it failed may be done once more, behind what followed it.
+            // An operation that was carried out but reported as failed may be repeated, after those that followed it.
             if mayHide { return }
             checkOrder()
             checkConsent()

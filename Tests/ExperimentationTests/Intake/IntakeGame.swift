@@ -5,18 +5,18 @@
 
     @testable import Experimentation
 
-    /// A line into the store into which statements come by chance, while the store is slow and fails by chance.
+    /// A line into the store that gets random statements, while the store is randomly slow and fails.
     final class IntakeGame {
         typealias Outcome = Answer.Outcome
 
-        /// What was stated.
+        /// The statements.
         enum Kind: Equatable {
             case event(grants: Bool, isLarge: Bool)
             case consent(isGranted: Bool)
             case mark
         }
 
-        /// A statement and what became of it.
+        /// A statement and its outcome.
         struct Stated {
             var number: Int
             var userID: String
@@ -33,7 +33,7 @@
         let store: HeldStore
         let owed: OwedDenials
         let intake: Intake
-        /// Whether a call of the store may fail though it is done.
+        /// Whether a call of the store may fail although it is carried out.
         let mayHide: Bool
         /// Whether events may be too large.
         let mayBeLarge: Bool

@@ -4,7 +4,10 @@ import Testing
 
 @Suite("The line of statements")
 struct IntakeLineTests {
-    @Test("what arrives first is taken first, in any mixture of arriving, taking and putting back", arguments: 0..<50)
+    @Test(
+        "statements are taken in the order of arrival, in any mixture of arriving, taking and putting back",
+        arguments: 0..<50
+    )
     func order(seed: Int) {
         let dice = Dice(seed)
         var line = IntakeLine<Int>()
@@ -41,7 +44,7 @@ struct IntakeLineTests {
         #expect(line.isEmpty)
     }
 
-    @Test("what was taken isn't kept alive", arguments: [1, 10])
+    @Test("taken statements aren't kept alive", arguments: [1, 10])
     func releases(most: Int) {
         final class Statement {}
         var line = IntakeLine<Statement>()

@@ -58,7 +58,7 @@ struct IntakeTests {
         #expect(try await store.ledger(of: Self.destination).accepted == Intake.mostNoted + 1)
     }
 
-    @Test("what was noted is tried again with the next statement, not while nothing happens")
+    @Test("a noted statement is tried again with the next one, not while nothing happens")
     func calm() async throws {
         let store = FailingStore(failing: 0..<2, of: [.append])
         let environment = ClientEnvironment(time: ManualTime())
@@ -101,7 +101,7 @@ struct IntakeTests {
         #expect(try await store.ledger(of: Self.destination) == Ledger(accepted: 1, pending: 1))
     }
 
-    @Test("what a user does after consenting with an event that is too large is stored in its order")
+    @Test("what a user does after consenting with an event that is too large is stored in order")
     func orderBehindRefused() async throws {
         let store = InMemoryOutboxStore(maximumEventBytes: 2_000)
         let environment = ClientEnvironment(time: ManualTime())
@@ -124,7 +124,7 @@ struct IntakeTests {
         #expect(try await store.waiting().map(\.envelope.id) == ["1", "2", "3"])
     }
 
-    @Test("the consent stated by a refused event releases what is held, also if a denial was owed")
+    @Test("the consent stated by a refused event releases what is held, even if a denial was owed")
     func releasedByRefused() async throws {
         let store = InMemoryOutboxStore()
         let environment = ClientEnvironment(time: ManualTime())
@@ -178,7 +178,10 @@ struct IntakeTests {
         #expect(owed.users.map(\.text) == ["bob"])
     }
 
-    @Test("a failure that may hide a release has the destinations look", arguments: [true, false])
+    @Test(
+        "after a failure that may hide a release, the destinations look for released events",
+        arguments: [true, false]
+    )
     func hiddenRelease(isWithRefusedEvent: Bool) async throws {
         let store = FailingStore(failing: 0..<1, of: [.setConsent], .after)
         let environment = ClientEnvironment(time: ManualTime())
@@ -204,7 +207,7 @@ struct IntakeTests {
         #expect(looks.value == 1)
     }
 
-    @Test("a noted event that was refused isn't stored later, though the store failed for those beside it")
+    @Test("a noted event that was refused isn't stored later, even if the store failed for others with it")
     func refusedBesideFailure() async throws {
         let (store, state) = (
             FailingStore(failing: 0..<1, of: [.append]), FailingStore(failing: 0..<1, of: [.removeAll])
@@ -229,7 +232,10 @@ struct IntakeTests {
         #expect(try await store.ledger(of: Self.destination).accepted == 1)
     }
 
-    @Test("what waits for a store that failed is tried once more at the end, and answered", arguments: [1, 2])
+    @Test(
+        "statements that wait for a store that failed are tried once more at the end, and answered",
+        arguments: [1, 2]
+    )
     func closed(failures: Int) async throws {
         let store = FailingStore(failing: 0..<failures, of: [.append])
         let environment = ClientEnvironment(time: ManualTime())

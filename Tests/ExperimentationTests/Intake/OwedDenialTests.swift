@@ -194,7 +194,7 @@ struct OwedDenialTests {
         #expect(try await isForgotten())
     }
 
-    @Test("a withdrawal that was carried out, or revoked in the meantime, leaves no note")
+    @Test("a withdrawal that was carried out, or undone in the meantime, leaves no note")
     func noNote() async throws {
         outbox.mendDenials()
         let client = try await run()

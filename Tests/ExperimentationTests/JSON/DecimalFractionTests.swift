@@ -6,7 +6,7 @@ import Testing
 @Suite("Decimal fractions in integer arithmetic")
 struct DecimalFractionTests {
     @Test(
-        "are rounded as by the C library, also halfway between two numbers",
+        "are rounded as by the C library, even halfway between two numbers",
         arguments: [
             "0.0", "-0.0", "0.5", "1.0", "-1.5", "0.1", "0.2", "0.3", "0.001", "1795262400.123456",
             "1795262400.1234567", "1795262400.0000001", "9007199254740992.0", "9007199254740993.0",

@@ -8,7 +8,7 @@ struct JSONParserTests {
         try JSONParser.document(Array(text.utf8), deepest: 64, builds: builds)
     }
 
-    @Test("objects of any size keep all their fields, also when nested", arguments: [1, 7, 8, 9, 10, 40, 300])
+    @Test("objects of any size keep all their fields, even when nested", arguments: [1, 7, 8, 9, 10, 40, 300])
     func sizes(count: Int) throws {
         var value: FlagValue = 0
         for level in 1...3 {

@@ -37,7 +37,7 @@ extension StreamTests {
         story.listening.take(input, at: story.start.advanced(by: .seconds(seconds)), jitter: jitter)
     }
 
-    /// Opens the stream, and asks for changes before its opening.
+    /// Opens the stream, and requests changes from before its opening.
     mutating func open() {
         _ = take(.announced([stream]), after: 0)
         _ = take(.opened(stream), after: 0)

@@ -32,7 +32,7 @@ final class ChangingVendor: ExperimentationProvider, RulesetSource {
     ///   - name: Its name.
     ///   - lifetime: How long its rules are valid.
     ///   - saysWhen: Whether its rules say when time changes a decision.
-    ///   - isRenewed: Whether rules are fetched at the end of their lifetime without anybody asking, beside what a test does.
+    ///   - isRenewed: Whether rules are fetched at the end of their lifetime without a request, in addition to a test's requests.
     init(
         _ world: World = World(),
         named name: String = "changing",
@@ -47,7 +47,7 @@ final class ChangingVendor: ExperimentationProvider, RulesetSource {
         state = Mutex(world)
     }
 
-    /// How often it has changed, which names its rules.
+    /// The number of its changes, which names its rules.
     var revision: Int64 { state.withLock { Int64($0.version) } }
 
     func change(_ change: (inout World) -> Void) {

@@ -17,10 +17,10 @@ final class Child: Sendable {
     /// Starts the program and waits for its first line, on a thread of its own.
     ///
     /// - Parameters:
-    ///   - arguments: What it is told.
-    ///   - variables: What its environment has beside this process's.
+    ///   - arguments: Its arguments.
+    ///   - variables: Its environment in addition to this process's.
     ///   - starting: Called with the process's id before that line is read.
-    /// - Throws: Why it can't be started.
+    /// - Throws: An error if it can't be started.
     init(
         _ arguments: [String],
         variables: [String: String] = [:],
@@ -47,7 +47,7 @@ final class Child: Sendable {
         self.head = head
     }
 
-    /// What a program knows that nobody told anything; it doesn't drain, because no balancer asks it.
+    /// This process's environment without the program's path; the program doesn't drain, because no balancer asks it.
     private static var environment: [String: String] {
         var environment = ProcessInfo.processInfo.environment
         environment["XP_GATEWAY_PROGRAM"] = nil
@@ -61,13 +61,13 @@ final class Child: Sendable {
         ?? Bundle.main.executableURL?.deletingLastPathComponent()
         .appendingPathComponent("xp-gateway") ?? URL(fileURLWithPath: "xp-gateway")
 
-    /// A test that failed halfway leaves nothing behind that goes on.
+    /// A test that failed halfway leaves no running process behind.
     deinit {
         process.withLock { if $0.isRunning { Foundation.kill($0.processIdentifier, SIGKILL) } }
         try? FileManager.default.removeItem(at: messages)
     }
 
-    /// Ends the process at once, without a word.
+    /// Kills the process.
     func kill() async throws {
         try await ownThread {
             self.process.withLock { process in
@@ -80,7 +80,7 @@ final class Child: Sendable {
     /// Asks the process to read its configuration again.
     func hangUp() { process.withLock { _ = Foundation.kill($0.processIdentifier, SIGHUP) } }
 
-    /// Asks the process to end, and gives its status.
+    /// Asks the process to end, and returns its status.
     func end() async throws -> Int32 {
         try await ownThread {
             self.process.withLock { process in

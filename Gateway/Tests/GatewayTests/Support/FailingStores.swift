@@ -1,7 +1,7 @@
 import Experimentation
 import Foundation
 
-/// An outbox that stores events and then fails a number of times, as one whose answer is lost.
+/// An outbox that stores events and then fails a number of times, as if the answer was lost.
 struct SilentOutbox: OutboxStoreDecorator {
     let base: any OutboxStore
     /// How many answers will be lost.
@@ -14,7 +14,7 @@ struct SilentOutbox: OutboxStoreDecorator {
     }
 }
 
-/// An outbox in memory that carries out no change of consent before it may go on.
+/// An outbox in memory that carries out no change of consent until a test lets it.
 struct HangingOutbox: OutboxStoreDecorator {
     let base: any OutboxStore = InMemoryOutboxStore()
     private let door = AsyncStream.makeStream(of: Void.self)
@@ -81,7 +81,7 @@ struct FailingState: StateStoreDecorator {
 }
 
 extension Shared<Int> {
-    /// Takes one off, unless nothing is left.
+    /// Subtracts one, unless none is left.
     func takeOne() -> Bool {
         var wasAny = false
         change { left in

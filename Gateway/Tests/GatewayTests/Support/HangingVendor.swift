@@ -8,7 +8,7 @@ final class HangingVendor: ExperimentationProvider, RulesetSource {
         var waiting: [AsyncStream<Void>.Continuation] = []
     }
 
-    /// The vendor that answers what isn't held back.
+    /// The vendor that gives answers that aren't held back.
     let vendor: ChangingVendor
     private let state = Mutex(State())
 
@@ -26,7 +26,7 @@ final class HangingVendor: ExperimentationProvider, RulesetSource {
     /// Holds back every answer from now on.
     func hang() { state.withLock { $0.isHanging = true } }
 
-    /// Lets what was held back fail, and holds back nothing any more.
+    /// Lets the held-back answers fail, and holds back no further ones.
     func give() {
         let waiting = state.withLock { state in
             defer { state = State() }

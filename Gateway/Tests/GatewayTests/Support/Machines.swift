@@ -2,7 +2,7 @@ import Foundation
 import PostgresServers
 import Synchronization
 
-/// Something that several tasks write down.
+/// A value that several tasks record.
 final class Shared<Value: Sendable>: Sendable {
     private let state: Mutex<Value>
 

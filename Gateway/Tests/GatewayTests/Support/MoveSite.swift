@@ -11,7 +11,7 @@ struct MoveSite {
     let folder: URL
     /// The mock of the vendor that is left, and of the one that is moved to.
     let mocks: [MockServer]
-    /// What stands behind them.
+    /// The vendors that the mock servers serve.
     let vendors: [any MockVendor]
     private let plan: URL
 
@@ -24,12 +24,12 @@ struct MoveSite {
     ///   - store: The tenant's store.
     ///   - interval: How many seconds lie between two questions for Flagship's rules; `nil` for its own default.
     ///   - stage: The stage to begin in.
-    /// - Throws: Why there is none.
+    /// - Throws: An error if there is none.
     init(store: FlagValue = "shop.sqlite", interval: Double? = nil, stage: String = "off") async throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("gateway-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         plan = folder.appendingPathComponent("plan.json")
-        // The new vendor says something else of one flag.
+        // The new vendor has another value for one flag.
         var other = World.shop
         for place in other.flags.indices where other.flags[place].key == "welcome" {
             other.flags[place] = World.Flag("welcome", "Hi!")

@@ -80,7 +80,7 @@ struct Served: Sendable {
         InMemoryProvider(
             flags: flags,
             freshness: Freshness(lifetime: lifetime > .zero ? lifetime : nil),
-            // What was accepted waits, however busy the machine is, until a test has looked.
+            // Accepted events wait, however busy the machine is, until a test has looked.
             batching: BatchPolicy(count: 1_000, interval: .seconds(3_600))
         )
     }

@@ -33,7 +33,7 @@ struct Site {
     ///   - lease: After how many seconds others deliver what an instance held.
     ///   - tenant: More members of the tenant, each with a comma before it.
     ///   - postgres: More members of its database.
-    /// - Throws: Why there is none.
+    /// - Throws: An error if there is none.
     init(
         _ world: World = .shop,
         database: PostgresServer? = nil,
@@ -77,7 +77,7 @@ struct Site {
     ///   - url: How it reaches the database; directly unless said otherwise.
     ///   - variables: More of its environment, before the file.
     /// - Returns: The instance, once it listens.
-    /// - Throws: Why it can't be started.
+    /// - Throws: An error if it can't be started.
     func instance(url: String? = nil, _ variables: [String: String] = [:]) async throws -> Instance {
         let own = ["XP_TEST_DATABASE": url ?? database.url].merging(variables) { $1 }
         let child = try await Child(["--config", path], variables: own)
@@ -102,7 +102,7 @@ struct Site {
     /// How often the vendor was asked for its rules.
     var fetches: Int { mock.journal.count { $0.operation == "bucketing" } }
 
-    /// Switches the vendor's kill switch.
+    /// Turns the vendor's kill switch on or off.
     func setPanic(_ isOn: Bool) async throws {
         let answer = try await Wire(port: mock.port, host: "localhost")
             .request("POST", "/_mock/panic", [:], #"{"on":\#(isOn)}"#)
@@ -129,7 +129,7 @@ extension MockVendor {
 }
 
 extension FlagValue {
-    /// The same with one text in place of another, wherever it stands.
+    /// Returns a copy with one text replaced by another throughout.
     func replacing(_ text: String, with other: String) -> FlagValue {
         switch self {
         case .string(text): .string(other)
@@ -151,7 +151,7 @@ final class DeliveredGoals: Sendable {
     private let state = Mutex(State())
     private let reading = Mutex<Task<Void, Never>?>(nil)
 
-    /// Far more than come within a second.
+    /// Far more than arrive within a second.
     private static let journal = 20_000
     private static let beginning = Array("goal-".utf8)
 
@@ -195,7 +195,7 @@ struct Instance: Sendable {
         let description: String
     }
 
-    /// An instance that says where it listens.
+    /// An instance, with the address at which it listens.
     init(_ child: Child) throws {
         self.child = child
         guard !child.head.isEmpty else { throw Ended(description: "it ended: \(child.errors)") }
@@ -238,7 +238,7 @@ struct Instance: Sendable {
             """
     }
 
-    /// Gives or withdraws a user's consent.
+    /// Grants or denies a user's consent.
     func consent(_ isGranted: Bool, of user: String, id: String) async throws -> WireAnswer {
         let body = """
             {"id":"\(id)","user":{"id":"\(user)","consent":true},"event":{"type":"consentChanged","granted":\(isGranted)}}
@@ -247,5 +247,5 @@ struct Instance: Sendable {
     }
 }
 
-/// Whether the full figures are asked for.
+/// Whether this is a soak run.
 let isSoak = ProcessInfo.processInfo.environment["SOAK"] == "1"

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// Speaks to a server in bytes, so that a test can say what no client would.
+/// Sends bytes to a server, so that a test can send what no client would.
 struct Wire: Sendable {
     let port: Int
     /// What requests name as the host.
