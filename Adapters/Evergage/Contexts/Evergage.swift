@@ -169,7 +169,7 @@ public final class Evergage {
         }
     }
 
-    /// Sets whether the user has the application in front of them.
+    /// Sets whether the application is in the foreground.
     ///
     /// When it goes to the background, waiting events are sent, for five seconds at most; when it returns, events that
     /// still wait are tried at once.

@@ -31,7 +31,7 @@ public struct ClientEnvironment: Sendable {
     }
 }
 
-/// Whether the application is in front of its user.
+/// Whether the application is in the foreground.
 public enum ApplicationState: String, Sendable, Hashable, Codable {
     /// In front, and used.
     case foreground
